@@ -15,6 +15,7 @@ from tests.report.training.test_outcome import LATE
 from tests.report.training.test_recipe import BROKEN
 from tests.workloads.elastic import test_report as elastic
 from tests.workloads.inversion import test_verdict as inversion
+from tests.workloads.openfl import test_verdict as openfl
 from tests.workloads.quantisation import test_report as quantisation
 from tests.workloads.regression import test_report as regression
 from workshop.core.errors import BadInput
@@ -42,6 +43,10 @@ ROUNDS = {"total": 40.0, "total_deviation": 1.0, "per_rank": 20.0, "per_rank_dev
 # Facts that no such run tells, since it measured no checkpoint.
 CHECKPOINTS = {"checkpoint_blocked", "checkpoint_processor", "young", "young_steps", "daly"}
 
+WAY = {"held_out_score": 0.9, "own_score": 0.9, "images_read": 400}
+FEDERATED = {"by_way": {"federated": WAY}, "institutions": [{"images": 100}] * 3, "rounds": 5, "held_out_images": 100}
+REFUSED = openfl.certificate("stranger", accepted=False, issuer="another")
+KILLED = openfl.command("fx collaborator start", "institution 2", -9)
 COST = {"seconds_blocked": 0.01, "seconds_processor": 0.1, "written": 2, "left_out": 0, "interval_steps": 5}
 WRITTEN = {"checkpoints": COST, "updates": 60, "seconds": {"train": 3.0}}
 
@@ -88,19 +93,35 @@ def cases() -> Iterator[tuple[RunRecord, dict[str, Any]]]:
             {},
         ),
         ("hang", {"kind": ""}, {}),
+        ("federated", FEDERATED, {}),
+        ("federated", FEDERATED | {"by_way": dict.fromkeys(("federated", "centralised", "alone"), WAY)}, {}),
+        ("federated", FEDERATED | {"attackers": [1], "rule": "mean"}, {}),
+        ("federated", FEDERATED | {"dropped": [{"institution": 1, "round": 2}]}, {}),
+        ("federated", FEDERATED | {"dropped": [{"institution": 1, "round": 2}]}, {"params": {"way": "alone"}}),
+        ("federated", FEDERATED | {"loss": 99.0}, {}),
+        ("federated", FEDERATED, {"params": {"privacy": "institutions"}}),
+        ("federated", FEDERATED | {"epsilon": 3.0}, {"params": {"privacy": "institutions", "delta": 1e-5}}),
+        ("federated", FEDERATED | {"rule": "median"}, {}),
+        ("openfl", FEDERATED | {"certificates": openfl.SHOWN}, {}),
+        ("openfl", FEDERATED | {"certificates": [*openfl.SHOWN, REFUSED]}, {}),
+        ("openfl", FEDERATED | {"certificates": openfl.SHOWN, "fx": [KILLED]}, {}),
         *((name, {"exchange": "mpi", "updates": 9}, {}) for name in ("unet", "sgan")),
     ):
         yield run(workload=workload, metrics=metrics, **{"params": {}} | changes), {}
 
 
+def chain_of(record: RunRecord) -> tuple[rules.Rules, ...]:
+    """The rules for a run."""
+    workload = workloads().get(record.workload)
+    return rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
+
+
 def holding(record: RunRecord, totals: dict[str, Any]) -> Iterator[int]:
     """The rules that hold for a run, each by its identity."""
-    workload = workloads().get(record.workload)
-    chain = rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
+    chain = chain_of(record)
     named = rules.context(chain, facts(record, totals), totals)
     for name in ("faults", "outcome", "otherwise"):
-        found = rules.section(chain, name)
-        held = [] if isinstance(found, str) else list(rules.holding((("true", rule) for rule in found), named))
+        held = list(rules.holding((("true", rule) for rule in rules.section(chain, name)), named))
         yield from (id(rule) for rule, _ in (held if name == "faults" else held[:1]))
     yield from (id(rule) for rule, _ in rules.holding(rules.checks(chain), named))
 
@@ -117,7 +138,7 @@ def test_rules_name_facts_that_exist(package: str) -> None:
     known = {name for rule in chain for name in rule.sentences} | CHECKPOINTS
     for record, totals in cases():
         told = facts(record, totals)
-        own = [load(rule.facts)(told, totals) for rule in chain if rule.facts]
+        own = [load(rule.facts)(told, totals) for rule in chain_of(record) if rule.facts and rule in chain]
         known |= {name for named in (told.named(), *own) for name in named}
     expressions = [f"{{{{ {part.when} }}}}" for part in rules.parts(chain[0])]
     texts = [*expressions, *chain[0].sentences.values(), *(chain[0].remarks or ())]

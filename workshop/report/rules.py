@@ -75,7 +75,7 @@ class Rules(_Part):
     sentences: dict[str, str] = {}
     first: bool | None = None
     faults: tuple[Rule, ...] | None = None
-    outcome: tuple[Rule, ...] | str | None = None  # a text: a reference to a function `(facts) -> Finding | None`
+    outcome: tuple[Rule, ...] = ()  # which come before those that it is based on
     checks: tuple[Rule | Use, ...] | None = None
     remarks: tuple[str, ...] | None = None
     otherwise: tuple[Rule, ...] | None = None
@@ -138,13 +138,15 @@ def read(package: str) -> tuple[Rules, ...]:
 
 def parts(rules: Rules) -> Iterator[Rule | Use]:
     """All rules of one file."""
-    outcome = () if isinstance(rules.outcome, str) else rules.outcome
-    for section in (rules.faults, outcome, rules.checks, rules.otherwise):
+    for section in (rules.faults, rules.outcome, rules.checks, rules.otherwise):
         yield from section or ()
 
 
 def section(chain: Sequence[Rules], name: str) -> Any:
-    """A section of a file, or of the first file that it is based on and that has it; () where none has."""
+    """A section of a file, or of the first file that it is based on and that has it; () where none has. Outcomes are
+    those of all these files."""
+    if name == "outcome":
+        return [rule for rules in chain for rule in rules.outcome]
     return next((value for rules in chain if (value := getattr(rules, name)) is not None), ())
 
 

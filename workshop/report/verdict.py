@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from workshop.core.errors import BadInput
-from workshop.extension import load
 from workshop.registry import workloads
 from workshop.report import rules
 from workshop.report.analysis.balance import Totals
@@ -36,11 +35,7 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     faults = findings("faults")
     spoiled = any(rule.spoils for rule, _ in faults)
     slow = [finding for _, finding in rules.holding(rules.checks(chain), named)]
-    outcome = rules.section(chain, "outcome")
-    if isinstance(outcome, str):
-        result = load(outcome)(facts_of_run)
-    else:
-        result = next((finding for _, finding in findings("outcome")), None)
+    result = next((finding for _, finding in findings("outcome")), None)
     first = [result] if result is not None and rules.section(chain, "first") else []
     reached = None if first else result
     main, *others = [*(finding for _, finding in faults), *first, *slow] or [
