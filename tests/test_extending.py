@@ -37,7 +37,7 @@ def test_the_examples_bring_all_that_an_extension_can() -> None:
 def test_the_examples_do_what_they_say() -> None:
     space = {name: value for one in names() for name, value in one.items()}
     (document,) = re.findall(r"^```yaml\n(facts:.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
-    outcome = [("true", rule) for rule in Rules.model_validate(yaml.safe_load(document)).outcome or ()]
+    outcome = Rules.model_validate(yaml.safe_load(document)).outcome
     told = {"metrics": {"warmest": 85.0}, "params": {"steps": 50}}
     said = [finding for _, finding in holding(outcome, told | space["facts"](SimpleNamespace(**told), {}))]
     assert said[0].verdict == "It got 85 degrees warm." and "15 degrees" in said[0].why

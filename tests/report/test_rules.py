@@ -21,7 +21,7 @@ from tests.workloads.regression import test_report as regression
 from workshop.core.errors import BadInput
 from workshop.extension import load
 from workshop.registry import workloads
-from workshop.report import rules
+from workshop.report import expressions, rules
 from workshop.report.analysis.findings import facts
 from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord
@@ -110,50 +110,53 @@ def cases() -> Iterator[tuple[RunRecord, dict[str, Any]]]:
         yield run(workload=workload, metrics=metrics, **{"params": {}} | changes), {}
 
 
-def chain_of(record: RunRecord) -> tuple[rules.Rules, ...]:
-    """The rules for a run."""
+def rules_for(record: RunRecord) -> rules.Rules:
     workload = workloads().get(record.workload)
     return rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
 
 
-def holding(record: RunRecord, totals: dict[str, Any]) -> Iterator[int]:
-    """The rules that hold for a run, each by its identity."""
-    chain = chain_of(record)
-    named = rules.context(chain, facts(record, totals), totals)
-    for name in ("faults", "outcome", "otherwise"):
-        held = list(rules.holding((("true", rule) for rule in rules.section(chain, name)), named))
-        yield from (id(rule) for rule, _ in (held if name == "faults" else held[:1]))
-    yield from (id(rule) for rule, _ in rules.holding(rules.checks(chain), named))
+def findings(known: rules.Rules) -> list[rules.Rule]:
+    return [*known.faults, *known.outcome, *known.checks, *known.otherwise]
 
 
 def test_each_rule_is_reached() -> None:
-    reached = {rule for record, totals in cases() for rule in holding(record, totals)}
-    own = [part for package in PACKAGES for part in rules.parts(rules.read(package)[0])]
-    assert [part.when for part in own if isinstance(part, rules.Rule) and id(part) not in reached] == []
+    reached = set()
+    for record, totals in cases():
+        known = rules_for(record)
+        named = rules.context(known, facts(record, totals), totals)
+        first = [next(rules.holding(some, named), None) for some in (known.outcome, known.otherwise)]
+        held = [*rules.holding(known.faults, named), *rules.holding(known.checks, named), *filter(None, first)]
+        reached |= {(rule.verdict, rule.why, rule.next) for rule, _ in held}
+    own = [rule for package in PACKAGES for rule in findings(rules.read(package))]
+    assert [rule.when for rule in own if (rule.verdict, rule.why, rule.next) not in reached] == []
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_rules_name_facts_that_exist(package: str) -> None:
-    chain = rules.read(package)
-    known = {name for rule in chain for name in rule.sentences} | CHECKPOINTS
+    known, names = rules.read(package), set(CHECKPOINTS)
+    files = [known]
+    while files[-1].based_on:
+        files.append(rules.read(files[-1].based_on))
+    names |= {name for file in files for name in file.sentences}
     for record, totals in cases():
-        told = facts(record, totals)
-        own = [load(rule.facts)(told, totals) for rule in chain_of(record) if rule.facts and rule in chain]
-        known |= {name for named in (told.named(), *own) for name in named}
-    expressions = [f"{{{{ {part.when} }}}}" for part in rules.parts(chain[0])]
-    texts = [*expressions, *chain[0].sentences.values(), *(chain[0].remarks or ())]
-    for part in rules.parts(chain[0]):
-        texts += [part.verdict, *part.why, part.next] if isinstance(part, rules.Rule) else []
-    named = {name for text in texts for name in meta.find_undeclared_variables(rules.ENVIRONMENT.parse(text))}
-    assert named - known == set()
+        told, mine = facts(record, totals), rules_for(record)
+        if package in (rules.GENERAL, mine.based_on) or mine is known:
+            own = [load(file.facts)(told, totals) for file in files if file.facts]
+            names |= {name for told_names in (told.named(), *own) for name in told_names}
+    texts = [text for rule in findings(known) for text in (rule.verdict, *rule.why, rule.next)]
+    texts += [*known.sentences.values(), *known.remarks, *(f"{{{{ {rule.when} }}}}" for rule in findings(known))]
+    assert {
+        name for text in texts for name in meta.find_undeclared_variables(expressions.ENVIRONMENT.parse(text))
+    } <= names
 
 
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("outcome: [{when: ranks >, verdict: a, next: b}]", "Jinja2 can't read"),
+        ("outcome: [{when: ranks >, verdict: a, next: b}]", "nothing that Jinja2 can read"),
         ("outcome: [{wen: ranks, verdict: a, next: b}]", "wen is not one of its settings"),
         ("outcome: [{verdict: a}]", "next is missing"),
+        ("checks: [{use: nothing}]", "uses a check 'nothing'"),
         ("outcome: [", "is no YAML"),
     ],
 )
@@ -169,8 +172,8 @@ def test_a_file_that_is_wrong_is_named(text: str, wrong: str, tmp_path: Path, mo
 
 
 def test_what_a_run_does_not_tell_is_false_and_left_out() -> None:
-    assert not rules.holds("metrics.loss > 1 or metrics.loss", {"metrics": {}})
-    assert rules.holds("metrics.loss != 1 and not metrics.loss", {"metrics": {}})
-    assert not rules.holds("metrics.seconds.train is defined", {"metrics": {}})
-    assert rules.say("Lost {{ metrics.loss }}.", {"metrics": {}}) is None
+    assert not expressions.holds("metrics.loss > 1 or metrics.loss", {"metrics": {}})
+    assert expressions.holds("metrics.loss != 1 and not metrics.loss", {"metrics": {}})
+    assert not expressions.holds("metrics.seconds.train is defined", {"metrics": {}})
+    assert expressions.say("Lost {{ metrics.loss }}.", {"metrics": {}}) is None
     assert verdict(run(metrics={"weights": 1, "spread": "?", "updates": "many"}, workload="mnist"), {})["verdict"]

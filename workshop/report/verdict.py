@@ -7,7 +7,8 @@ from workshop.registry import workloads
 from workshop.report import rules
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.endings import ending
-from workshop.report.analysis.findings import Finding, facts
+from workshop.report.analysis.findings import facts
+from workshop.report.expressions import say
 from workshop.store.records import RunRecord
 
 
@@ -23,32 +24,28 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     workload = workloads().get(run.workload)
     broken = []
     try:
-        chain = rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
+        known = rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
     except BadInput as error:  # the run is worth its general verdict
-        chain, broken = rules.read(rules.GENERAL), [str(error)]
-    facts_of_run = facts(run, totals)
-    named = rules.context(chain, facts_of_run, totals)
-
-    def findings(section: str) -> list[tuple[rules.Rule, Finding]]:
-        return list(rules.holding((("true", rule) for rule in rules.section(chain, section)), named))
-
-    faults = findings("faults")
+        known, broken = rules.read(rules.GENERAL), [str(error)]
+    named = rules.context(known, facts(run, totals), totals)
+    faults = list(rules.holding(known.faults, named))
     spoiled = any(rule.spoils for rule, _ in faults)
-    slow = [finding for _, finding in rules.holding(rules.checks(chain), named)]
-    result = next((finding for _, finding in findings("outcome")), None)
-    first = [result] if result is not None and rules.section(chain, "first") else []
+    slow = [finding for _, finding in rules.holding(known.checks, named)]
+    result = next((finding for _, finding in rules.holding(known.outcome, named)), None)
+    first = [result] if result is not None and known.first else []
     reached = None if first else result
     main, *others = [*(finding for _, finding in faults), *first, *slow] or [
-        reached or next(finding for _, finding in findings("otherwise"))
+        reached or next(finding for _, finding in rules.holding(known.otherwise, named))
     ]
     why = [main.why]
     if others:  # the second finding often explains the first; more than two at once teach nothing
-        why.append(f"Also: {others[0].why[0].lower()}{others[0].why[1:]}")
+        also = others[0].why or others[0].verdict
+        why.append(f"Also: {also[0].lower()}{also[1:]}")
     if len(faults) > 2:  # but each fault is named
         why.append("And: " + " ".join(finding.verdict for _, finding in faults[2:]))
     if reached is not None and main is not reached and not spoiled:
         why.append(reached.verdict)
     if not any(finding.of_times for finding in [main, *others]) and not spoiled and len(faults) < 2:
         why.append(named.get("shares", ""))
-    why += [rules.say(text, named) or "" for text in rules.section(chain, "remarks")]
+    why += [say(text, named) or "" for text in known.remarks]
     return {"verdict": main.verdict, "why": " ".join(filter(None, [*why, *broken])), "next": main.following}
