@@ -31,13 +31,13 @@ class Untold(StrictUndefined):
     def __bool__(self) -> bool:  # type: ignore[override]  # which raises
         return False
 
-    def __eq__(self, other: object) -> bool:  # type: ignore[override]
+    def __eq__(self, other: object) -> bool:  # type: ignore[override]  # which raises, too
         return False
 
-    def __ne__(self, other: object) -> bool:  # type: ignore[override]
+    def __ne__(self, other: object) -> bool:  # type: ignore[override]  # likewise
         return True
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # as of all classes with an __eq__
 
 
 class Environment(ImmutableSandboxedEnvironment):

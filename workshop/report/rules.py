@@ -24,7 +24,7 @@ from workshop.report.expressions import Expression, Text, holds, say
 FILE = "rules.yaml"
 GENERAL = "workshop.report"  # the package whose rules hold for every run
 LARGEST, DEEPEST = 256 * 1024, 20
-OWN = {"based_on", "facts", "sentences"}  # parts that are a file's own; those that it is based on have theirs
+SEPARATE = {"based_on", "facts", "sentences"}  # parts that are a file's own; those that it is based on have theirs
 
 
 class Rule(BaseModel, frozen=True, extra="forbid"):
@@ -65,8 +65,9 @@ class Rules(BaseModel, frozen=True, extra="forbid"):
 @cache
 def read(package: str) -> Rules:
     """The rules of a package, with what they leave out. Raises BadInput with one sentence, which names the file."""
-    path = Path(str(files(package))) / FILE
+    path = Path(package.replace(".", "/")) / FILE  # until it is known where the package is
     try:
+        path = Path(str(files(package))) / FILE
         node, loader = yaml_files.compose(yaml_files.read_text(path, LARGEST, "a workload's rules"), DEEPEST)
         for line, fault in yaml_files.bad_keys(node):
             raise BadInput(f"{path}, line {line}: {fault}")
@@ -79,10 +80,12 @@ def read(package: str) -> Rules:
                 document["checks"] = [rule for entry in document["checks"] for rule in _used(entry, base, path)]
             if isinstance(document.get("outcome"), list):
                 document["outcome"] += base.outcome
-            document = base.model_dump(exclude=OWN) | document
+            document = base.model_dump(exclude=SEPARATE) | document
         return Rules.model_validate(document)
     except yaml_files.Unreadable as error:
         raise BadInput(f"{path} {error}") from None
+    except ModuleNotFoundError as error:
+        raise BadInput(f"{path} can't be read ({error}).") from None
     except ValidationError as error:
         raise bad_input(error, str(path)) from error
 
@@ -112,12 +115,12 @@ def context(rules: Rules, facts: Facts, totals: Totals) -> dict[str, Any]:
 
 def holding(rules: Iterable[Rule], named: Mapping[str, Any]) -> Iterator[tuple[Rule, Finding]]:
     """The rules that hold, with what they say."""
-    told: set[str] = set()
+    names: set[str] = set()
     for rule in rules:
-        if (rule.name and rule.name in told) or not holds(rule.when, named):
+        if (rule.name and rule.name in names) or not holds(rule.when, named):
             continue
         verdict, following = say(rule.verdict, named), say(rule.next, named)
         if verdict and following:
             why = " ".join(filter(None, (say(text, named) for text in rule.why)))
-            told.add(rule.name)
+            names.add(rule.name)
             yield rule, Finding(verdict, why, following, rule.times)

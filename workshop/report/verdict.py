@@ -24,18 +24,18 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
     workload = workloads().get(run.workload)
     broken = []
     try:
-        known = rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
+        run_rules = rules.read(workload.rules if workload is not None and workload.rules else rules.GENERAL)
     except BadInput as error:  # the run is worth its general verdict
-        known, broken = rules.read(rules.GENERAL), [str(error)]
-    named = rules.context(known, facts(run, totals), totals)
-    faults = list(rules.holding(known.faults, named))
+        run_rules, broken = rules.read(rules.GENERAL), [str(error)]
+    named = rules.context(run_rules, facts(run, totals), totals)
+    faults = list(rules.holding(run_rules.faults, named))
     spoiled = any(rule.spoils for rule, _ in faults)
-    slow = [finding for _, finding in rules.holding(known.checks, named)]
-    result = next((finding for _, finding in rules.holding(known.outcome, named)), None)
-    first = [result] if result is not None and known.first else []
+    slow = [finding for _, finding in rules.holding(run_rules.checks, named)]
+    result = next((finding for _, finding in rules.holding(run_rules.outcome, named)), None)
+    first = [result] if result is not None and run_rules.first else []
     reached = None if first else result
     main, *others = [*(finding for _, finding in faults), *first, *slow] or [
-        reached or next(finding for _, finding in rules.holding(known.otherwise, named))
+        reached or next(finding for _, finding in rules.holding(run_rules.otherwise, named))
     ]
     why = [main.why]
     if others:  # the second finding often explains the first; more than two at once teach nothing
@@ -47,5 +47,5 @@ def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
         why.append(reached.verdict)
     if not any(finding.of_times for finding in [main, *others]) and not spoiled and len(faults) < 2:
         why.append(named.get("shares", ""))
-    why += [say(text, named) or "" for text in known.remarks]
+    why += [say(text, named) or "" for text in run_rules.remarks]
     return {"verdict": main.verdict, "why": " ".join(filter(None, [*why, *broken])), "next": main.following}

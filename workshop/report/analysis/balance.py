@@ -125,8 +125,8 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
 
 def _of_each(values: Iterable[float | None]) -> tuple[float, ...]:
     """The values of all ranks; none where one isn't known."""
-    told = tuple(values)
-    return () if None in told else tuple(value for value in told if value is not None)
+    seconds = tuple(values)
+    return () if None in seconds else tuple(value for value in seconds if value is not None)
 
 
 def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:

@@ -110,15 +110,15 @@ class Facts:
         mpi = IMPLEMENTATIONS.get(self.run.placement.get("mpi", ""))
         if mpi is None or mpi.waiting == "poll":
             return "" if mpi is None else "mpi"
-        asked = (self.run.placement.get("environment") or {}).get(POLLING) == "0"
-        return "setting" if mpi.waiting == "variable" and asked else ""
+        polling = (self.run.placement.get("environment") or {}).get(POLLING) == "0"
+        return "setting" if mpi.waiting == "variable" and polling else ""
 
     def named(self) -> dict[str, Any]:
         """All facts by the names that rules use; None for what the run doesn't tell."""
-        known = {name: getattr(self, name) for name in NAMES}
+        named = {name: getattr(self, name) for name in NAMES}
         placement, waits = self.run.placement, sorted(self.core_waits.items(), key=lambda wait: -wait[1])
         mpi = IMPLEMENTATIONS.get(placement.get("mpi", ""))
-        return known | {
+        return named | {
             "metrics": finite(self.metrics),
             "params": self.run.params,
             "placement": placement,
@@ -157,15 +157,15 @@ class Facts:
 
     def _hosts(self) -> dict[str, Any]:
         """Hosts that were asked for, and those of them that stayed empty, where all ranks ran on one."""
-        asked = [host["name"] for host in self.run.placement.get("hosts") or []]
+        hosts = [host["name"] for host in self.run.placement.get("hosts") or []]
         used = str(self.reports[0]["host"]) if self.hosts == 1 else None
         # A host may call itself by less, or more, than the placement does.
-        same = [name for name in asked if used and (name == used or name.partition(".")[0] == used.partition(".")[0])]
+        same = [name for name in hosts if used and (name == used or name.partition(".")[0] == used.partition(".")[0])]
         return {
-            "hosts_asked": len(asked),
+            "hosts_asked": len(hosts),
             "used_host": used,
-            "on_first_host": asked[:1] == same[:1] and bool(same),
-            "empty_hosts": [name for name in asked if name not in same] if same else [],
+            "on_first_host": hosts[:1] == same[:1] and bool(same),
+            "empty_hosts": [name for name in hosts if name not in same] if same else [],
         }
 
 
@@ -176,11 +176,11 @@ NAMES = (
 )
 
 
-def finite(told: Mapping[str, Any]) -> dict[str, Any]:
+def finite(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values without those that are none, or no finite number."""
     return {
         name: value
-        for name, value in told.items()
+        for name, value in values.items()
         if value is not None and not (isinstance(value, float) and not math.isfinite(value))
     }
 

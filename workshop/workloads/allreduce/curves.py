@@ -125,8 +125,8 @@ def _disturbed(spreads: Mapping[str, Any], measured: Iterable[AllReduceCurve]) -
 
 def _mapping(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """A metric that earlier versions may have told in another form."""
-    told = metrics.get(name)
-    return told if isinstance(told, Mapping) else {}
+    metric = metrics.get(name)
+    return metric if isinstance(metric, Mapping) else {}
 
 
 def by_size(sizes: Sequence[int], chosen: Sequence[Sequence[str]]) -> str:
