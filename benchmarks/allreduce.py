@@ -22,7 +22,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.mpi import inventory
 from workshop.workloads.allreduce import WORKLOAD
-from workshop.workloads.allreduce.verdict import AllReduceCurve
+from workshop.workloads.allreduce.curves import AllReduceCurve
 
 MEMORY = "memory_bandwidth"
 WITHIN = 3  # least repeats of a size in a turn

@@ -7,8 +7,11 @@ from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
 
+import yaml
+
 from workshop.core import config
 from workshop.extension import Extension
+from workshop.report.rules import Rules, holding
 
 TEXT = (config.labs_folder().parent / "docs" / "extending.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
@@ -33,9 +36,12 @@ def test_the_examples_bring_all_that_an_extension_can() -> None:
 
 def test_the_examples_do_what_they_say() -> None:
     space = {name: value for one in names() for name, value in one.items()}
-    said = space["VERDICT"].outcome(SimpleNamespace(metrics={"warmest": 40.0}))
-    assert said.verdict == "It got 40 degrees warm."
-    assert space["VERDICT"].outcome(SimpleNamespace(metrics={})) is None
+    (document,) = re.findall(r"^```yaml\n(facts:.*?)^```$", TEXT, re.DOTALL | re.MULTILINE)
+    outcome = Rules.model_validate(yaml.safe_load(document)).outcome
+    told = {"metrics": {"warmest": 85.0}, "params": {"steps": 50}}
+    said = [finding for _, finding in holding(outcome, told | space["facts"](SimpleNamespace(**told), {}))]
+    assert said[0].verdict == "It got 85 degrees warm." and "15 degrees" in said[0].why
+    assert [finding.verdict for _, finding in holding(outcome, {"metrics": {}})] == ["The rod stayed cold."]
     (panel,) = space["PANELS"]
     (card,) = panel.show(SimpleNamespace(series=lambda name: [SimpleNamespace(means=[1.0, 2.0])]))
     assert card.parts[0]["tiles"] == [{"label": "degrees", "value": "2"}]

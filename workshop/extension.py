@@ -33,8 +33,6 @@ from workshop.core.errors import BadInput, bad_input
 
 if TYPE_CHECKING:
     from workshop.core.placement import Host, Placement
-    from workshop.report.analysis.balance import Totals
-    from workshop.report.analysis.findings import Facts, Finding
     from workshop.report.cards import Card
     from workshop.report.snapshot import Snapshot
 
@@ -167,7 +165,8 @@ class Workload:
     kept as inputs, under their names behind "restart/", and "restart/attempt.json" with the failures so far.
 
     `threads(params)` is how many threads a rank computes with, whatever its placement allows; None where it uses all.
-    `verdict` is a reference to a `Verdict`, `panels` to a sequence of `Panel`s, `failures` to a `FailuresOf`, `missing`
+    `rules` is the package whose `rules.yaml` says what a run means; empty: only what is said of every run.
+    `panels` is a reference to a sequence of `Panel`s, `failures` to a `FailuresOf`, `missing`
     to a function that says in a sentence what isn't installed and who installs it, "" where all is; all may be empty.
     """
 
@@ -190,7 +189,7 @@ class Workload:
     trains: bool = False
     compile: str = ""
     order: int = 500
-    verdict: str = ""
+    rules: str = ""
     panels: str = ""
     failures: str = ""
     missing: str = ""
@@ -222,34 +221,6 @@ class Workload:
         """Say what isn't installed and who installs it; "" where the workload can run on this machine."""
         sentence: str = load(self.missing)() if self.missing else ""
         return sentence
-
-
-@dataclass(frozen=True)
-class Observations:
-    """Parts of a verdict beside the outcome: `faults` in the run, the worst first, which come before everything else;
-    `remarks`, which come last; `times`, a sentence on how the ranks spent their time (None: the general one); and
-    whether the run `diverged`, so that its outcome is worth nothing."""
-
-    faults: Sequence[Finding] = ()
-    remarks: Sequence[str] = ()
-    times: str | None = None
-    diverged: bool = False
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """The verdict on runs of a workload in plain words.
-
-    `outcome(facts)` is what a run achieved, None where it has no metrics for that. It is the verdict where nothing kept
-    the run from being faster; with `first`, it is the verdict in any case. `checks(facts)` are the checks that find
-    what kept a run from being faster, the most important first; None stands for the general checks.
-    `observe(facts, totals)` adds faults and remarks; `totals` are the totals of the run's events.
-    """
-
-    outcome: Callable[[Facts], Finding | None]
-    first: bool = False
-    checks: Callable[[Facts], Sequence[Callable[[Facts], Finding | None]]] | None = None
-    observe: Callable[[Facts, Totals], Observations] | None = None
 
 
 class TrainingMetrics(TypedDict, total=False):

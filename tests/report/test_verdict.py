@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map, run, times
 from workshop.report.verdict import verdict
-from workshop.store.records import RunRecord
+from workshop.store.records import RunRecord, Total
 
 ONE = {"ranks": 1, "cores_per_rank": 1, "threads": None}
 EVEN = times([2.00, 2.03], [0.10, 0.08])
@@ -109,6 +109,16 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         "Rank 1 holds up the others.",
         ["hardware thread 1 of laptop", "computed for 3.1 s, the other for 2 s: 55 % more", "Waiting is 17 %"],
         "save 17 % of the time",
+    ),
+    "a rank that one step made late": (
+        run(),
+        {
+            "time.compute": {0: Total(20, 2.0, 0.09, 0.12), 1: Total(20, 3.1, 0.09, 1.2)},
+            "time.communicate": {0: Total(20, 1.2), 1: Total(20, 0.1)},
+        },
+        "Disturbed: some steps took much longer than others, so nobody can be named who is late.",
+        ["Rank 1 computed for 3.1 s, the other for 2 s. But its quickest step took 90 ms", "its longest 1.2 s"],
+        "nobody else's run is under way",
     ),
     "ranks that are late in turn": (
         run(),
@@ -260,7 +270,7 @@ def test_long_words_of_somebody_else_are_cut() -> None:
 
 
 seconds = st.floats(min_value=0, max_value=1e6) | st.just(float("nan")) | st.just(float("inf"))
-counted = st.tuples(st.integers(1, 10**6), seconds)
+counted = st.builds(Total, st.integers(1, 10**6), seconds, st.none() | seconds, st.none() | seconds)
 by_rank = st.dictionaries(st.integers(0, 5), counted, max_size=6)
 
 

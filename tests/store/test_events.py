@@ -41,7 +41,10 @@ def test_events_come_back_in_the_order_in_which_they_came(store: Store, run: int
     assert [told.id for told in store.events(run, after=1, limit=1)] == [2]
     assert store.last_event_id(run) == 3
     assert store.event_names(run) == ["inertia", "note"]
-    assert store.totals(run) == {"inertia": {0: (1, 4.5), 1: (1, 4.25)}, "note": {1: (1, -1.0)}}
+    assert store.totals(run) == {
+        "inertia": {0: (1, 4.5, 4.5, 4.5), 1: (1, 4.25, 4.25, 4.25)},
+        "note": {1: (1, -1.0, -1.0, -1.0)},
+    }
 
 
 def test_runs_do_not_mix(store: Store, run: int) -> None:
@@ -83,7 +86,7 @@ def test_values_that_are_no_numbers(store: Store, run: int) -> None:
     store.add_events(run, 1, 1, [(1.0, "diverged", step, math.nan) for step in range(50)])
     (thinned,) = store.series(run, "diverged", points=5)
     assert thinned.count == 50 and all(map(math.isnan, thinned.means))
-    assert store.totals(run)["diverged"] == {1: (50, 0.0)}
+    assert store.totals(run)["diverged"] == {1: (50, 0.0, None, None)}
 
 
 def test_few_events_are_points_of_their_own(store: Store, run: int) -> None:
@@ -191,7 +194,7 @@ def test_many_events_make_a_small_plot(many: tuple[Store, int]) -> None:
         # 250 values to a span, counting from 0 to 99 over and over.
         assert (one.lows[0], one.highs[0]) == (0.0, 99.0)
         assert one.means[0] == pytest.approx((2 * sum(range(100)) + sum(range(50))) / 250)
-    assert store.totals(run)["inertia"][0] == (MANY // 2, pytest.approx(MANY // 2 * 49.5))
+    assert store.totals(run)["inertia"][0] == (MANY // 2, pytest.approx(MANY // 2 * 49.5), 0.0, 99.0)
     assert len(store.series(run, "inertia", points=10**9)[0].means) <= SPANS
     assert [told.id for told in store.events(run, after=MANY - 2)] == [MANY - 1, MANY]
 

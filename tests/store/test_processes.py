@@ -83,7 +83,7 @@ def test_writing_at_once(store: Store, url: str) -> None:
     together(WRITER, *[(url, run, rank) for rank in range(3)])
     assert store.last_event_id(run) == 6000
     assert [told.id for told in store.events(run)] == list(range(1, 6001))
-    assert store.totals(run) == {f"name {rank}": {rank: (2000, 2000.0)} for rank in range(3)}
+    assert store.totals(run) == {f"name {rank}": {rank: (2000, 2000.0, 1.0, 1.0)} for rank in range(3)}
     assert store.missing_batches(run, 1_000_000) == {}
     assert store.artifact(run, "shared").data == b"100"
 

@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
-from workshop.store.records import Event, Series
+from workshop.store.records import Event, Series, Total
 from workshop.store.tables import SPANS, batches, events, names, runs, spans
 
 if TYPE_CHECKING:
@@ -109,19 +109,20 @@ class Events:
         with self.database.reading() as connection:
             return sorted(connection.scalars(select(names.c.name).where(in_run)))
 
-    def totals(self, run_id: int, until: float = math.inf) -> dict[str, dict[int, tuple[int, float]]]:
-        """For each name and rank the number of events and the sum of their values (`until` a time), those left out that
-        are no numbers."""
+    def totals(self, run_id: int, until: float = math.inf) -> dict[str, dict[int, Total]]:
+        """For each name and rank the number of events, and the sum, the least and the most of their values (`until` a
+        time), those left out that are no numbers."""
+        value = events.c.value
         grouped = (
-            select(events.c.name_id, events.c.rank, func.count(), _sum())
+            select(events.c.name_id, events.c.rank, func.count(), _sum(), func.min(value), func.max(value))
             .where(_of_run(run_id, until))
             .group_by(events.c.name_id, events.c.rank)
         )
-        totals: dict[str, dict[int, tuple[int, float]]] = defaultdict(dict)
+        totals: dict[str, dict[int, Total]] = defaultdict(dict)
         with self.database.reading() as connection:
             words = dict(connection.execute(select(names.c.id, names.c.name)).all())
-            for name_id, rank, count, total in connection.execute(grouped):
-                totals[words[name_id]][rank] = (count, total or 0.0)
+            for name_id, rank, count, total, least, most in connection.execute(grouped):
+                totals[words[name_id]][rank] = Total(count, total or 0.0, least, most)
         return dict(totals)
 
     def series(self, run_id: int, name: str, points: int = 400, until: float = math.inf) -> list[Series]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 RunStatus = Literal["queued", "running", "completed", "failed", "cancelled", "interrupted"]
 SessionState = Literal["starting", "ready", "running", "restarting", "stopped", "failed", "lost", "recorded"]
@@ -11,6 +11,15 @@ StudyState = Literal["prepared", "running", "interrupted", "completed", "failed"
 Role = Literal["instructor", "learner", "player"]  # a player came in by the code of a quiz, and sees that only
 
 ENDED: frozenset[str] = frozenset({"completed", "failed", "cancelled", "interrupted"})
+
+
+class Total(NamedTuple):
+    """What the events of one name and rank come to; `least` and `most` are None where that isn't known."""
+
+    number: int  # of events
+    sum: float
+    least: float | None = None
+    most: float | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workshop.store.records import RunRecord
+from workshop.store.records import RunRecord, Total
 
 
 def machine(cores: int, packages: int = 1, hardware_threads: int = 1, host: str = "laptop") -> dict[str, Any]:
@@ -49,11 +49,13 @@ def times(
     wait: Sequence[float] = (),
     input: Sequence[float] = (),
     steps: int = 20,
-) -> dict[str, dict[int, tuple[int, float]]]:
+) -> dict[str, dict[int, Total]]:
     """Totals of the phases, seconds by rank."""
     phases = {"time.compute": compute, "time.communicate": communicate, "time.wait": wait, "time.input": input}
     return {
-        name: {rank: (steps, seconds) for rank, seconds in enumerate(told)} for name, told in phases.items() if told
+        name: {rank: Total(steps, seconds) for rank, seconds in enumerate(told)}
+        for name, told in phases.items()
+        if told
     }
 
 

@@ -8,17 +8,18 @@ import pytest
 
 from tests.report.analysis.cases import times, trained
 from workshop.report.verdict import verdict
+from workshop.store.records import Total
 
 EVEN = times([1.2, 1.2], [0.15, 0.15], [0.03, 0.03])
 
 
 def test_a_loss_that_went_up_is_told_from_its_events() -> None:
     run = trained(2, {"loss": 2.9, "learning_rate": 0.4, "held_out_accuracy": 0.1}, rate=0.2, warmup=0)
-    said = verdict(run, EVEN | {"loss": {0: (102, 102 * 2.4)}})
+    said = verdict(run, EVEN | {"loss": {0: Total(102, 102 * 2.4)}})
     assert said["verdict"] == "The loss went up, not down."
     assert "last epoch was 2.9, that of all 102 steps 2.4" in said["why"] and "without warm-up" in said["why"]
     assert "--warmup 2" in said["next"]
-    falls = verdict(run, EVEN | {"loss": {0: (102, 102 * 3.4)}})
+    falls = verdict(run, EVEN | {"loss": {0: Total(102, 102 * 3.4)}})
     assert falls["verdict"].startswith("Trained to")
 
 
@@ -32,7 +33,7 @@ def test_a_loss_that_went_up_is_told_from_its_events() -> None:
 )
 def test_a_loss_goes_up_within_this_runs_epochs(last: float, epochs: int, resumed: Any, rises: bool) -> None:
     run = trained(2, {"loss": last, "epochs": epochs, "resumed": resumed})
-    said = verdict(run, EVEN | {"loss": {0: (40, 40 * 2.4)}})
+    said = verdict(run, EVEN | {"loss": {0: Total(40, 40 * 2.4)}})
     assert (said["verdict"] == "The loss went up, not down.") == rises
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.report.analysis.cases import times, trained
 from workshop.report.verdict import verdict
+from workshop.store.records import Total
 
 EVEN = times([1.2, 1.2], [0.15, 0.15], [0.03, 0.03])
 LATE = {
@@ -113,6 +114,12 @@ def test_a_straggler_is_told_with_whom_it_kept_waiting() -> None:
     assert "Trained to 97.2 %" in said["why"]
 
 
+def test_a_rank_that_came_last_in_few_steps_is_not_named() -> None:
+    said = verdict(trained(3, LATE | {"last": [40, 20, 40], "late_by": [0.0001, 0.1, 0.0001]}), {})
+    assert said["verdict"] == "Disturbed: a few steps took much longer, so nobody can be named who is late."
+    assert "most of it for rank 1, last in only 20 of 100 steps" in said["why"]
+
+
 def test_ranks_that_exchange_nothing_hold_nobody_up() -> None:
     alone = {"exchange": "none", "weights": ["abc", "def", "ghi"], "spread": 0.3}
     said = verdict(trained(3, LATE | alone, exchange="none"), {})
@@ -140,6 +147,6 @@ def test_a_run_with_a_checkpoint_can_go_on(status: str) -> None:
     ended = replace(trained(), status=status, error=error if status == "failed" else None, metrics={}, id=41)
     without = verdict(ended, EVEN)
     assert "--resume" not in without["next"]
-    said = verdict(ended, EVEN | {"time.checkpoint": {0: (3, 0.02)}})
+    said = verdict(ended, EVEN | {"time.checkpoint": {0: Total(3, 0.02)}})
     assert said["next"].endswith("Or go on from its checkpoint (--resume 41).")
     assert said["next"].startswith(without["next"].rstrip("."))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map, run
 from workshop.report.verdict import verdict
-from workshop.workloads.allreduce.verdict import AllReduceCurve, curves, message
+from workshop.workloads.allreduce.curves import AllReduceCurve, curves, message
 
 SIZES = [4**power for power in range(1, 14)]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-Totals = Mapping[str, Mapping[int, tuple[int, float]]]  # name -> rank -> count, sum
+from workshop.store.records import Total
+
+Totals = Mapping[str, Mapping[int, Total]]  # by name of the events, and by rank
+AS_QUICK = 1.05  # times the others' quickest step up to which a rank's quickest is as quick
 PHASES = ("compute", "communicate", "wait", "input")
 
 
@@ -26,6 +29,8 @@ class Balance:
     input: tuple[float, ...]  # reading and preparing what a step works on
     steps: int
     are_separate: bool = True  # whether the ranks told the time of moving data; else it counts as computing
+    least: tuple[float, ...] = ()  # seconds of each rank's quickest step of computing, and of its longest; empty where
+    most: tuple[float, ...] = ()  # that isn't known
 
     @property
     def slowest(self) -> int:
@@ -37,6 +42,18 @@ class Balance:
         twice its share (Pearce et al., Quantifying the effectiveness of load balance algorithms, ICS 2012)."""
         mean = fmean(self.compute)
         return max(self.compute) / mean - 1 if mean > 0 else 0.0
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the slowest rank was as quick as the others in its quickest step, so that it is some steps that took
+        longer, and not the rank. False where that isn't known."""
+        others = [seconds for rank, seconds in enumerate(self.least) if rank != self.slowest]
+        return self.steps > 1 and bool(others) and self.least[self.slowest] <= AS_QUICK * fmean(others)
+
+    @property
+    def compute_per_step(self) -> float:
+        """Of a rank, on average."""
+        return fmean(self.compute) / self.steps
 
     @property
     def lag(self) -> float:
@@ -88,12 +105,12 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
 
     def seconds(name: str) -> list[float]:
         totals_of_ranks = totals.get(name) or {}
-        return [max(totals_of_ranks.get(rank, (0, 0.0))[1], 0.0) for rank in range(ranks)]
+        return [max(totals_of_ranks[rank].sum, 0.0) if rank in totals_of_ranks else 0.0 for rank in range(ranks)]
 
     communicate = seconds("time.communicate")
     exchange = min(communicate)
     waiting = [waited + spent - exchange for waited, spent in zip(seconds("time.wait"), communicate, strict=True)]
-    steps = max(count for count, _ in compute.values())
+    steps = max(total.number for total in compute.values())
     return Balance(
         tuple(seconds("time.compute")),
         exchange,
@@ -101,7 +118,15 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
         tuple(seconds("time.input")),
         steps,
         bool(totals.get("time.communicate")),
+        _of_each(total.least if (total := compute.get(rank)) else None for rank in range(ranks)),
+        _of_each(total.most if (total := compute.get(rank)) else None for rank in range(ranks)),
     )
+
+
+def _of_each(values: Iterable[float | None]) -> tuple[float, ...]:
+    """The values of all ranks; none where one isn't known."""
+    seconds = tuple(values)
+    return () if None in seconds else tuple(value for value in seconds if value is not None)
 
 
 def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:
@@ -111,4 +136,4 @@ def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:
         return None
     if any(len(phases.get(name) or []) != ranks for name in PHASES):
         return None
-    return {f"time.{name}": {rank: (steps, sums) for rank, sums in enumerate(phases[name])} for name in PHASES}
+    return {f"time.{name}": {rank: Total(steps, sums) for rank, sums in enumerate(phases[name])} for name in PHASES}

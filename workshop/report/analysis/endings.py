@@ -86,7 +86,7 @@ def ending(run: RunRecord, totals: Totals) -> dict[str, str] | None:
 
 def _has_checkpoint(run: RunRecord, totals: Totals) -> bool:
     """Whether the run wrote a checkpoint, and nothing that it wrote was refused for its size."""
-    written = any(count > 0 for count, _ in (totals.get("time.checkpoint") or {}).values())
+    written = any(total.number > 0 for total in (totals.get("time.checkpoint") or {}).values())
     return written and not any("can be kept" in notice or "too large" in notice for notice in run.notices)
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workshop.core import topology
+from workshop.core.placement import POLLING, USUAL_MPI
+from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.report.analysis.balance import Balance, Totals, balance
 from workshop.report.analysis.oversubscription import Oversubscription, oversubscription, threads_of
 from workshop.report.analysis.scores import number
@@ -17,6 +19,7 @@ from workshop.store.records import RunRecord
 # A slow network, inside a host (False) and between hosts (True): seconds of a message, bytes per second.
 HOP = {False: 20e-6, True: 1e-3}
 BANDWIDTH = {False: 500e6, True: 10e6}
+GOOD_PART = 0.5  # of the time of an exchange: so much its messages have to explain to be blamed for it
 CYCLE = 2e-3  # seconds, in which Horovod asks all ranks what is ready
 
 
@@ -69,6 +72,12 @@ class Facts:
         return cycle + messages * hops * HOP[far] + hops * size / BANDWIDTH[far]
 
     @property
+    def explained(self) -> bool:
+        """Whether the messages of a step explain the time of its exchange, as far as the run tells of them."""
+        times, transfer = self.times, self.transfer
+        return times is None or transfer is None or transfer >= GOOD_PART * times.exchange / times.steps
+
+    @property
     def fitting(self) -> int:
         """How many ranks of this many threads the machine has cores for."""
         return max(self.cores // self.threads, 1)
@@ -94,6 +103,86 @@ class Facts:
         """Whether ranks that are unbound could be bound: each host has the cores that its ranks ask for."""
         cores_per_rank = self.run.placement.get("cores_per_rank") or 1
         return self.unbound and self.ranks * cores_per_rank <= self.cores
+
+    @property
+    def polls(self) -> str:
+        """Why ranks that wait don't yield: "mpi", which never does, "setting", an environment variable; "": they do."""
+        mpi = IMPLEMENTATIONS.get(self.run.placement.get("mpi", ""))
+        if mpi is None or mpi.waiting == "poll":
+            return "" if mpi is None else "mpi"
+        polling = (self.run.placement.get("environment") or {}).get(POLLING) == "0"
+        return "setting" if mpi.waiting == "variable" and polling else ""
+
+    def named(self) -> dict[str, Any]:
+        """All facts by the names that rules use; None for what the run doesn't tell."""
+        named = {name: getattr(self, name) for name in NAMES}
+        placement, waits = self.run.placement, sorted(self.core_waits.items(), key=lambda wait: -wait[1])
+        mpi = IMPLEMENTATIONS.get(placement.get("mpi", ""))
+        return named | {
+            "metrics": finite(self.metrics),
+            "params": self.run.params,
+            "placement": placement,
+            "status": self.run.status,
+            "measured": self.run.measured,  # a study's or a benchmark's run
+            "core_waits": [{"rank": rank, "share": share} for rank, share in waits],  # the longest first
+            "most_in_a_crowd": max((len(crowd.ranks) for crowd in self.crowds), default=0),
+            "room": max(self.cores // self.ranks, 1),  # cores for each rank
+            "mpi_title": mpi and mpi.title,
+            "usual_mpi": USUAL_MPI,
+            "polling": POLLING,
+            "wandered": [
+                report["rank"]
+                for report in self.reports
+                if any(len(thread.get("units_seen") or []) > 1 for thread in report.get("threads") or [])
+            ],
+            "slow": self._slow(),
+            **self._hosts(),
+        }
+
+    def _slow(self) -> dict[str, Any] | None:
+        """The rank that computed for longest, where it ran, and how long the others computed on average."""
+        times = self.times
+        if times is None or self.ranks < 2:
+            return None
+        slow = times.slowest
+        report = next((report for report in self.reports if report["rank"] == slow), {"units": [], "host": ""})
+        return {
+            "rank": slow,
+            "seconds": times.compute[slow],
+            "others": (sum(times.compute) - times.compute[slow]) / (self.ranks - 1),
+            "units": report["units"],
+            "host": report["host"],
+            "crowded": any(slow in crowd.ranks for crowd in self.crowds),
+        }
+
+    def _hosts(self) -> dict[str, Any]:
+        """Hosts that were asked for, and those of them that stayed empty, where all ranks ran on one."""
+        hosts = [host["name"] for host in self.run.placement.get("hosts") or []]
+        used = str(self.reports[0]["host"]) if self.hosts == 1 else None
+        # A host may call itself by less, or more, than the placement does.
+        same = [name for name in hosts if used and (name == used or name.partition(".")[0] == used.partition(".")[0])]
+        return {
+            "hosts_asked": len(hosts),
+            "used_host": used,
+            "on_first_host": hosts[:1] == same[:1] and bool(same),
+            "empty_hosts": [name for name in hosts if name not in same] if same else [],
+        }
+
+
+# Attributes of Facts that rules use by the same names.
+NAMES = (
+    *("ranks", "threads", "reports", "units", "crowds", "times", "withheld", "cores", "hosts", "transfer", "explained"),
+    *("fitting", "busy", "unbound", "bindable", "polls"),
+)
+
+
+def finite(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values without those that are none, or no finite number."""
+    return {
+        name: value
+        for name, value in values.items()
+        if value is not None and not (isinstance(value, float) and not math.isfinite(value))
+    }
 
 
 def facts(run: RunRecord, totals: Totals) -> Facts:

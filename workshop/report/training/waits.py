@@ -49,6 +49,16 @@ class WaitingTime:
         return self.share < HARDLY
 
     @property
+    def disturbed(self) -> bool:
+        """Whether those who cost most came last no more often than by chance, for no cause that could be seen."""
+        steps, often = sum(self.last), sum(self.last[rank] for rank in self.late)
+        return self.kind == "unknown" and bool(self.late) and often * len(self.last) <= steps * len(self.late)
+
+    @property
+    def sentence(self) -> str:
+        return sentence(self)
+
+    @property
     def others(self) -> tuple[int, ...]:
         return tuple(rank for rank in range(len(self.waited)) if rank not in self.late)
 
@@ -101,6 +111,12 @@ def sentence(waits: WaitingTime) -> str:
         return (
             f"The ranks took turns at being late: {words.listed(who) if len(who) <= FEW else most} of {steps} steps, "
             f"and on average a rank waited {words.seconds(fmean(waits.waited))} of a step of {step}."
+        )
+    if waits.disturbed:
+        came = sum(waits.last[rank] for rank in waits.late)
+        return (
+            f"On average a rank waited {words.seconds(fmean(waits.waited))} of a step of {step}, most of it for "
+            f"{words.numbered('rank', waits.late)}, last in only {came} of {steps} steps: these steps were disturbed."
         )
     times = [waits.waited[rank] for rank in waits.others]
     low, high = words.seconds(min(times)), words.seconds(max(times))

@@ -126,7 +126,7 @@ WORKLOAD = Workload(
     },
     order=150,
     lab="first",
-    verdict="workshop.workloads.allreduce.verdict:VERDICT",
+    rules="workshop.workloads.allreduce",
     panels="workshop.workloads.allreduce.panels:PANELS",
     threads=lambda params: 1,
     presets=(

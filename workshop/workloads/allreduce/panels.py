@@ -13,7 +13,7 @@ from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Snapshot
-from workshop.workloads.allreduce.verdict import NAMES, STREAMS, AllReduceCurve, by_size, message, rate
+from workshop.workloads.allreduce.curves import NAMES, STREAMS, AllReduceCurve, by_size, message, rate
 
 NOTHING = "Nothing has been measured yet"
 METHODS = ("own", "ring", "parameter-server", "horovod")  # each has its colour, whichever are there

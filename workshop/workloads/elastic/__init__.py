@@ -103,7 +103,7 @@ WORKLOAD = Workload(
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", total="epochs", live="total images/s"),
     order=210,
     lab="faults",
-    verdict="workshop.workloads.elastic.report:VERDICT",
+    rules="workshop.workloads.elastic",
     panels="workshop.workloads.elastic.report:PANELS",
     presets=(
         Preset("Lose a rank", "Rank 2 is killed, and three ranks go on.",

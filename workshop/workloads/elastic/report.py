@@ -1,20 +1,18 @@
-"""The verdict on elastic training, and the card with its losses and new ranks, also while the run goes on."""
+"""The facts of the verdict on elastic training, and the card with its losses and new ranks, also during the run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
 from workshop.engine.training.checkpoint_interval import young
-from workshop.extension import Observations, Panel, Verdict
+from workshop.extension import Panel
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.findings import Facts, Finding
-from workshop.report.analysis.scores import number, percent
+from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
 from workshop.report.snapshot import Snapshot
-from workshop.report.verdict import CHECKS
 from workshop.workloads.elastic.kills import random_mean
 
 Record = Mapping[str, Any]  # of a loss or of a new rank, as the run tells it
@@ -29,84 +27,33 @@ def _records(metrics: Mapping[str, Any], name: str) -> Sequence[Record]:
     return metrics.get(name) or ()
 
 
-def outcome(facts: Facts) -> Finding | None:
-    """Say who was lost, what that cost, and who went on; None before the training has ended."""
-    metrics = facts.metrics
-    if not number(metrics.get("held_out_accuracy")) or "exactly_once" not in metrics:
-        return None
-    losses = _records(metrics, "losses")
-    accuracy = percent(metrics["held_out_accuracy"])
-    ranks = metrics["ranks"]
-    why = [_cost(metrics) if losses else "", _reading(metrics), _interval(facts)]
-    if len(ranks) > 1:
-        same = "the same weights" if metrics["same_weights"] else "different weights"
-        why.insert(1, f"At the end, {words.numbered('rank', ranks)} have {same}.")
-    if not losses:
-        verdict = f"No rank was lost; the accuracy is {accuracy}."
-    else:
-        lost = words.capital(words.numbered("rank", [loss["rank"] for loss in losses]))
-        was = words.verb(len({loss["rank"] for loss in losses}), "was", "were")
-        verdict = f"{lost} {was} lost, and the training went on; the accuracy is {accuracy}."
-    return Finding(verdict, " ".join(filter(None, why)), _following(metrics, losses))
-
-
-def checks(facts: Facts) -> Sequence[Callable[[Facts], Finding | None]]:
-    """Return the general checks of a run without losses. Where a rank was lost, its seconds can't be compared with the
-    seconds of the others, which trained for longer."""
-    return () if _records(facts.metrics, "losses") else CHECKS
-
-
-def times(facts: Facts, _: Totals) -> Observations:
-    """Return no sentence on how ranks shared their time after a loss, since a lost rank's time can't be compared;
-    return the general sentence without a loss."""
-    return Observations(times="" if _records(facts.metrics, "losses") else None)
-
-
-def _cost(metrics: Mapping[str, Any]) -> str:
-    """How soon the next step was complete after a loss, and the steps that were trained a second time."""
-    lost, repeated = metrics["lost_steps"], metrics["repeated_steps"]
-    steps = (
-        f"{words.count(lost, 'step')} after the last checkpoint had to be trained again."
-        if lost
-        else f"No complete step was lost; {words.count(repeated, 'step')} under way had to be repeated."
-    )
-    if not metrics.get("next_step_seconds"):
-        return steps
-    return f"The next step was complete {words.seconds(metrics['next_step_seconds'])} after a loss. {steps}"
-
-
-def _interval(facts: Facts) -> str:
-    """Which interval between checkpoints suits random kills, from the measured cost of a checkpoint."""
+def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
+    """The ranks that were lost, the epochs whose images were not read once each, and which interval between checkpoints
+    suits random kills, from the measured cost of a checkpoint."""
     metrics, mean = facts.metrics, random_mean(str(facts.run.params.get("kill", "")))
+    count = metrics.get("train_images")
+    lost = [loss["rank"] for loss in _records(metrics, "losses")]
+    wrong = [
+        epoch["epoch"]
+        for epoch in metrics.get("examples_read") or ()
+        if not epoch["read"] == epoch["distinct"] == count
+    ]
     figures, updates = metrics.get("checkpoints"), metrics.get("updates")
     if mean is None or not figures or not updates:
-        return ""
+        return {"lost": lost, "wrong_epochs": wrong}
     step = metrics["seconds"]["train"] / updates
     cost = figures["seconds_blocked"] / (figures["written"] + figures["left_out"])
     cost += figures["seconds_processor"] / figures["written"]
     best = young(cost, mean * step)
-    return (
-        f"A checkpoint cost up to {words.seconds(cost)}, and a kill comes every {mean} steps on average, "
-        f"{words.seconds(mean * step)}: Young's interval is {words.seconds(best)}, one checkpoint every "
-        f"{words.count(max(round(best / step), 1), 'step')}; this run's is "
-        f"{words.count(figures['interval_steps'], 'step')}."
-    )
-
-
-def _reading(metrics: Mapping[str, Any]) -> str:
-    if metrics["exactly_once"]:
-        return f"Each of {words.count(len(metrics['examples_read']), 'epoch')} read each image once."
-    count = metrics["train_images"]
-    wrong = [epoch["epoch"] for epoch in metrics["examples_read"] if not epoch["read"] == epoch["distinct"] == count]
-    return f"Images were read twice or left out in {words.numbered('epoch', wrong)}."
-
-
-def _following(metrics: Mapping[str, Any], losses: Sequence[Record]) -> str:
-    if not losses:
-        return "Kill a rank (--kill 1@step:20): how long does the next step take?"
-    if metrics.get("on_failure") == "shrink":
-        return "Take a new rank in (--on-failure grow), or begin again (--on-failure restart): which one costs less?"
-    return "Go on with fewer ranks (--on-failure shrink): compare the seconds and the accuracy."
+    return {
+        "lost": lost,
+        "wrong_epochs": wrong,
+        "kill_mean": mean,
+        "step_seconds": step,
+        "checkpoint_cost": cost,
+        "young": best,
+        "young_steps": max(round(best / step), 1),
+    }
 
 
 def events(snapshot: Snapshot) -> list[Card]:
@@ -137,7 +84,6 @@ def _rows(losses: Sequence[Record], joins: Sequence[Record]) -> list[list[str]]:
     ]
 
 
-VERDICT = Verdict(outcome, first=True, checks=checks, observe=times)
 PANELS = (
     Panel(
         "membership",

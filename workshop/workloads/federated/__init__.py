@@ -94,7 +94,7 @@ WORKLOAD = Workload(
             {"way": "federated", "attack": "scale", "rounds": 8},
         ),
     ),
-    verdict="workshop.workloads.federated.report.verdict:VERDICT",
+    rules="workshop.workloads.federated",
     panels="workshop.workloads.federated.report.panels:PANELS",
     failures="workshop.workloads.federated.failures:failures",
 )

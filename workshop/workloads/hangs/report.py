@@ -1,31 +1,22 @@
-"""The verdict on a program that hangs, and its card: the ranks, and the program with the lines where they are."""
+"""The facts of the verdict on a hang, and its card: the ranks, and the program with the lines where they are."""
 
 from __future__ import annotations
 
-from workshop.core import words as say
-from workshop.extension import Panel, Verdict
-from workshop.report.analysis.findings import Facts, Finding
+from typing import Any
+
+from workshop.extension import Panel
+from workshop.report.analysis.balance import Totals
+from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, code, table
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.hangs.diagnosis import cause
 from workshop.workloads.hangs.states import PROGRAM, marked, rows
 
 
-def outcome(facts: Facts) -> Finding | None:
-    """Why the ranks wait; None without a result."""
-    metrics = facts.metrics
-    seconds = (metrics.get("seconds") or {}).get("still")
-    if "kind" not in metrics:
-        return None
-    if not metrics["kind"] or seconds is None:
-        why = "The program ended, or was ended, before its ranks had stood still for long enough."
-        return Finding("No hang was seen.", why, "Run it again, and let the doctor look sooner (--after 1).")
-    still = "" if metrics["hang"] else " The ranks may still go on, so the program was interrupted."
-    return Finding(
-        f"{cause(metrics['kind'], metrics['ranks'])}.",
-        f"{metrics['sentence']} Nothing had moved for {say.seconds(seconds)}.{still}",
-        metrics["fix"],
-    )
+def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
+    """Why the ranks wait, in words, and whether the run has a result."""
+    kind = facts.metrics.get("kind")
+    return {"cause": cause(kind, facts.metrics["ranks"]) if kind else None, "ended": "kind" in facts.metrics}
 
 
 def diagnosed(snapshot: Snapshot) -> list[Card]:
@@ -40,7 +31,6 @@ def diagnosed(snapshot: Snapshot) -> list[Card]:
     return [Card("hang", "Where the ranks are", (ranks, program))]
 
 
-VERDICT = Verdict(outcome, first=True, checks=lambda facts: ())
 PANELS = (
     Panel(
         "hang",

@@ -77,7 +77,7 @@ WORKLOAD = Workload(
         Preset("Read an update", "The attacker recovers the image behind it.", {}),
         Preset("Eight images", "The attacker takes a mixture of images apart.", {"images": 8}),
     ),
-    verdict="workshop.workloads.inversion.report:VERDICT",
+    rules="workshop.workloads.inversion",
     panels="workshop.workloads.inversion.report:PANELS",
     star="inversion",
 )

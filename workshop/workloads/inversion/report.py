@@ -1,14 +1,13 @@
-"""The verdict on an attack on updates: which digits were recovered, how, and what kept the others hidden; and the card
-with the recovered pictures."""
+"""The facts of the verdict on an attack on updates, and the card with the recovered pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.core.words import count
-from workshop.extension import Panel, Verdict
-from workshop.report.analysis.findings import Facts, Finding
+from workshop.extension import Panel
+from workshop.report.analysis.balance import Totals
+from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, line, picture, pictures, table
 from workshop.report.cards import words as sentences
 from workshop.report.machine_picture import rank_cell
@@ -40,41 +39,17 @@ def outcome(picture: Picture) -> str:
     return RECOVERED if picture["likeness"] >= GOOD else TOLD_APART
 
 
-def measured(facts: Facts) -> Finding | None:
-    """The result of the attacks of all ranks; None for any other run, and for one that has not ended."""
-    pictures = facts.metrics.get("pictures")
-    if not pictures:
-        return None
-    outcomes, images, total = (
-        [outcome(picture) for picture in pictures],
-        facts.run.params.get("images", 1),
-        len(pictures),
-    )
-    recovered, told_apart = outcomes.count(RECOVERED), outcomes.count(TOLD_APART)
-    values = [picture["likeness"] for picture in pictures]
-    why = (
-        f"Pictures have a PSNR of {min(values):.0f} to {max(values):.0f} dB, and {GOOD:.0f} dB count as recovered. "
-        f"{facts.metrics['labels_right']} of {count(total, 'label')} were read off the last layer's gradient. "
-    )
-    if recovered:
-        why += (
-            "A dense first layer gives its input away: the gradient of a neuron's weights, divided by that of its "
-            "bias, is the image, if no other image excites this neuron."
-        )
-    elif images > 1:
-        why += f"The update is the mean over {images} images, which the attacker has to take apart."
-    if LOST in outcomes and images > 1:
-        following = f"Put fewer images behind the update (--images {images // 2}): how many can be taken apart?"
-    elif images == MOST:
-        following = "Compare with an update of one image (--images 1)."
-    else:
-        more = min(8 * images, MOST)
-        following = f"Put more images behind the update (--images {more}): how many are still recovered?"
-    remark = f"; {told_apart} can still be told from all other images" if told_apart else ""
-    return Finding(f"{recovered} of {count(total, 'digit')} recovered{remark}.", why.strip(), following)
-
-
-VERDICT = Verdict(measured, first=True)
+def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
+    """How many pictures were recovered, told apart and lost, and what these words rest on."""
+    outcomes = [outcome(picture) for picture in facts.metrics.get("pictures") or ()]
+    return {
+        "recovered": outcomes.count(RECOVERED),
+        "told_apart": outcomes.count(TOLD_APART),
+        "lost": outcomes.count(LOST),
+        "images": facts.run.params.get("images", 1),
+        "good": GOOD,
+        "most": MOST,
+    }
 
 
 def inversion(snapshot: Snapshot) -> list[Card]:

@@ -158,7 +158,7 @@ WORKLOAD = Workload(
     order=200,
     lab="mnist",
     prediction=RunPrediction("held_out_accuracy", "Which share of the held-out images will it read right?", "%", 100),
-    verdict="workshop.report.training.verdict:VERDICT",
+    rules="workshop.report.training",
     panels="workshop.report.training.panels:PANELS",
     presets=(
         Preset("Watch it converge", "The loss falls, and the accuracy rises.", {"epochs": 4}, {"ranks": 2}),

@@ -128,7 +128,7 @@ WORKLOAD = Workload(
             {"collaborators": 2, "rounds": 3, "fault": "foreign-certificate"},
         ),
     ),
-    verdict="workshop.workloads.openfl.verdict:VERDICT",
+    rules="workshop.workloads.openfl",
     panels="workshop.workloads.openfl.panels:PANELS",
     missing="workshop.workloads.openfl.environment:missing",
 )

@@ -143,7 +143,7 @@ WORKLOAD = Workload(
     },
     scaling=Scaling(rate="rate", unit="examples/s", total="batch", strong={"verify": False}),
     order=160,
-    verdict="workshop.workloads.parallel.verdict:VERDICT",
+    rules="workshop.workloads.parallel",
     panels="workshop.workloads.parallel.panels:PANELS",
     failures="workshop.workloads.parallel.failures:failures",
     presets=(

@@ -73,7 +73,7 @@ WORKLOAD = Workload(
     order=260,
     star="primitives",
     lab="placement",
-    verdict="workshop.workloads.processor.report:VERDICT",
+    rules="workshop.workloads.processor",
     panels="workshop.workloads.processor.report:PANELS",
     presets=(
         Preset("oneDNN", "oneDNN's log shows which primitives take the time of a step.", {}, {"ranks": 1}),

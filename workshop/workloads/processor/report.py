@@ -1,4 +1,4 @@
-"""The verdict on a measured processor, and the card that shows which of oneDNN's primitives took the time of a step."""
+"""The facts of a processor's verdict, and the card that shows which of oneDNN's primitives took the time of a step."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core import words
-from workshop.extension import Panel, Verdict
-from workshop.report.analysis.findings import Facts, Finding
+from workshop.extension import Panel
+from workshop.report.analysis.balance import Totals
+from workshop.report.analysis.findings import Facts
 from workshop.report.analysis.scores import number
 from workshop.report.cards import Card, figure, line, table
 from workshop.report.cards import words as sentences
@@ -57,20 +58,11 @@ def bars(metrics: Mapping[str, Any]) -> go.Figure:
     return settings([Point(kind, (1000 * seconds,)) for kind, seconds in times(metrics).items()], "ms of a step")
 
 
-def outcome(facts: Facts) -> Finding | None:
-    """The rate, where the time went, and what the processor has; None without a rate."""
+def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
+    """Where the time went, and what the processor has, in sentences that the study's guide uses, too."""
     metrics, params = facts.metrics, facts.run.params
-    rate = metrics.get("images_per_second")
-    if not number(rate):
-        return None
-    mode = params.get("mode", "training")
-    why = [spent(metrics), remark(params, metrics), instructions(metrics), CITED]
-    return Finding(
-        f"{words.quantity(rate)} images/s of {mode} on {words.count(facts.ranks, 'rank')}, "
-        f"{'with' if params.get('onednn', True) else 'without'} oneDNN.",
-        " ".join(filter(None, why)),
-        _following(params),
-    )
+    kernels = remark(params, metrics)
+    return {"spent": spent(metrics), "kernels": kernels, "instructions": instructions(metrics), "cited": CITED}
 
 
 def instructions(metrics: Mapping[str, Any]) -> str:
@@ -94,14 +86,6 @@ def remark(params: Mapping[str, Any], metrics: Mapping[str, Any]) -> str:
     return ""
 
 
-def _following(params: Mapping[str, Any]) -> str:
-    if not params.get("onednn", True):
-        return "Run the same with oneDNN (--onednn true): how many times as fast is it?"
-    if params.get("precision", "float32") != "float32":
-        return "Compare with float32 (--precision float32): what do smaller numbers gain on this processor?"
-    return "Run the same without oneDNN (--onednn false): how close is the gain to the published one?"
-
-
 def primitives(snapshot: Snapshot) -> list[Card]:
     """The bars and the table of primitives, with the published rates."""
     metrics = snapshot.run.metrics
@@ -123,7 +107,6 @@ def primitives(snapshot: Snapshot) -> list[Card]:
     return [Card("primitives", title, (figure(bars(metrics)), table(heads, rows), cited))]
 
 
-VERDICT = Verdict(outcome, first=True)
 PANELS = (
     Panel(
         "primitives",

@@ -88,7 +88,7 @@ WORKLOAD = Workload(
     order=260,
     star="formats",
     lab="memory",
-    verdict="workshop.workloads.quantisation.report:VERDICT",
+    rules="workshop.workloads.quantisation",
     panels="workshop.workloads.quantisation.report:PANELS",
     presets=(
         Preset("Classroom", "INT8 takes a quarter of the bytes and costs little accuracy.", {}, {"ranks": 2}),

@@ -1,4 +1,4 @@
-"""The verdict on number formats, and the cards that show them: a table, a layer's weights, and sums that overflow."""
+"""The facts of the verdict on number formats, and cards: a table, a layer's weights, and sums that overflow."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.core.words import listed, percent, quantity, size
-from workshop.extension import Panel, Verdict
-from workshop.report.analysis.findings import Facts, Finding
+from workshop.core.words import quantity, size
+from workshop.extension import Panel
+from workshop.report.analysis.balance import Totals
+from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, figure, line, table, words
 from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Snapshot
 from workshop.workloads.quantisation import ARTIFACT, FORMATS, INSTRUCTIONS
 
-THEORY = (
-    "In theory, INT8 with VNNI is 4 times as fast as FP32 (Deep Learning at Scale Using Distributed Frameworks, Fabio "
-    "Baruffa, Intel, 2019)."
-)
 HEADINGS = ("Format", "Weights", "Activations", "Sums", "Accuracy", "Same class as FP32", "Mean error", "Largest error",
             "Size", "Images/s")  # fmt: skip
 ABOUT = (
@@ -32,45 +29,13 @@ ROUNDING = "The largest rounding error of a weight in each channel. It is at mos
 SUMS = "The first dense layer adds up products of INT8. Sums that don't fit wrap around, and the result is wrong."
 
 
-SLOWER = (
-    "INT8 is slower here, which the processor's instructions don't explain: even three in place of one would make it "
-    "1.33 times as fast. The run doesn't measure what does: it may be TensorFlow Lite's kernels, or these small layers."
-)
-
-
-def outcome(facts: Facts) -> Finding | None:
-    """The gain and the cost of INT8 per channel; None before the end."""
+def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
+    """INT8 per channel and FP32, and the names of the processor's INT8 instructions; nothing before the end."""
     metrics = facts.metrics
     if "formats" not in metrics:
-        return None
-    narrow, exact = (metrics["formats"][name] for name in ("int8", "fp32"))
-    sizes, rates = ((narrow[unit], exact[unit]) for unit in ("bytes", "images_per_second"))
-    why = [
-        f"{quantity(rates[0], 'images/s')} instead of {quantity(rates[1])}, {size(sizes[0])} instead of "
-        f"{size(sizes[1])}.",
-        f"{_share(narrow['agreement'])} of the images get the same class as with FP32"
-        + ("; without training that says little." if exact["accuracy"] is None else "."),
-        f"INT16 can't hold {_share(metrics['overflow_share'])} of the sums in the first dense layer; INT32 can.",
-        _processor(metrics["instructions"]) if metrics["speed_up"] >= 1 else SLOWER,
-    ]
-    if exact["accuracy"] is not None:
-        why.insert(1, f"The accuracy is {_share(narrow['accuracy'])}, with FP32 {_share(exact['accuracy'])}.")
-    images = "one image (--calibration 1" if metrics["calibration"] > 1 else "more images (--calibration 100"
-    return Finding(
-        f"INT8: {metrics['speed_up']:.2f} times the images/s of FP32 and {percent(sizes[0] / sizes[1])} of its size.",
-        " ".join(why),
-        f"Calibrate with {images}): what happens to the errors?",
-    )
-
-
-def _processor(flags: list[str]) -> str:
-    """The INT8 instructions of the processor, and what they mean."""
-    if not flags:
-        return f"The processor shows no VNNI: INT8 needs three instructions in place of one. {THEORY}"
-    return (
-        f"The processor has {listed(INSTRUCTIONS[flag] for flag in flags)}: one instruction multiplies INT8 and "
-        f"adds up in INT32. {THEORY} The run doesn't show which instructions TensorFlow Lite chose."
-    )
+        return {}
+    instructions = [INSTRUCTIONS[flag] for flag in metrics["instructions"]]
+    return {"narrow": metrics["formats"]["int8"], "exact": metrics["formats"]["fp32"], "instructions": instructions}
 
 
 def _share(value: float) -> str:
@@ -143,7 +108,6 @@ def _by(along: str, title: str, traces: list[Any]) -> Any:
     return theme.figure(traces, height=340, showlegend=len(traces) > 1, **axes)
 
 
-VERDICT = Verdict(outcome, first=True)
 PANELS = (
     Panel("formats", table_of_formats, lambda snapshot: snapshot.run.metrics, comparison=table_of_formats),
     Panel("layers", layers, lambda snapshot: snapshot.version(ARTIFACT), comparison=layers),

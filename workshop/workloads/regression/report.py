@@ -1,4 +1,4 @@
-"""The verdict on a regression, with how much it exchanged, and the panel that shows it beside published fits."""
+"""The facts of the verdict on a regression, and the panel that shows it beside published fits."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from workshop.core import words
-from workshop.extension import Panel, Verdict
+from workshop.extension import Panel
 from workshop.report import cards
-from workshop.report.analysis.findings import Facts, Finding
+from workshop.report.analysis.balance import Totals
+from workshop.report.analysis.findings import Facts
 from workshop.report.snapshot import Snapshot
 
-AGREE = 1e-6  # largest relative difference from scikit-learn that counts as rounding
 SOURCE = "Distributed DL/ML Solutions for HPC systems"
 NODES = 32
 
@@ -44,41 +44,10 @@ def measured(metrics: Mapping[str, Any]) -> FitRate | None:
     return FitRate(f"{words.size(size)} in {words.seconds(seconds)}", size, seconds) if size and seconds else None
 
 
-def outcome(facts: Facts) -> Finding | None:
-    """The outcome of a regression; None without its metrics."""
-    metrics = facts.metrics
-    fitted = measured(metrics)
-    if fitted is None or "bytes_exchanged" not in metrics:
-        return None
-    parts = [_exchanged(metrics), _verified(metrics), _published(fitted.rate)]
-    return Finding(
-        f"{words.quantity(metrics['rows_per_second'])} rows/s: {words.quantity(metrics['rows'])} rows "
-        f"({words.size(fitted.size)}) fitted in {words.seconds(fitted.seconds)}.",
-        " ".join(part for part in parts if part),
-        f"Fit as many rows on {words.ranks(1 if facts.ranks > 1 else 2)}: do the bytes exchanged change?",
-    )
-
-
-def _exchanged(metrics: Mapping[str, Any]) -> str:
-    if not metrics["bytes_exchanged"]:
-        return ""  # daal4py doesn't tell what it exchanges
-    return (
-        f"A rank exchanged {words.size(metrics['bytes_exchanged'])} in a fit (2 messages), as many for any number of "
-        f"rows; k-means with 10 clusters would exchange {words.size(metrics['bytes_kmeans'])} in each iteration."
-    )
-
-
-def _verified(metrics: Mapping[str, Any]) -> str:
-    difference = metrics.get("difference")
-    if difference is None:
-        return ""
-    same = "the same as scikit-learn's" if difference <= AGREE else "not the same as scikit-learn's"
-    return f"Coefficients are {same} (relative difference {words.quantity(difference)})."
-
-
-def _published(rate: float) -> str:
+def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
+    """The run's fit, and the published ones in words."""
     rates = words.listed(f"{line.title} ({words.size(line.rate)}/s)" for line in PUBLISHED)
-    return f"This is {words.size(rate)}/s; published for daal4py on {NODES} nodes: {rates} ({SOURCE})."
+    return {"fitted": measured(facts.metrics), "published": f"{NODES} nodes: {rates} ({SOURCE})"}
 
 
 def compared(snapshot: Snapshot) -> list[cards.Card]:
@@ -92,5 +61,4 @@ def compared(snapshot: Snapshot) -> list[cards.Card]:
     return [cards.Card("published", "Beside published fits", (cards.table(["Fit", "Rows", "Rate"], rows), cited))]
 
 
-VERDICT = Verdict(outcome=outcome, first=True)
 PANELS = (Panel("published", compared, lambda snapshot: snapshot.run.metrics, comparison=compared),)

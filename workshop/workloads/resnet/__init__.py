@@ -73,7 +73,7 @@ WORKLOAD = Workload(
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", live="total images/s"),
     order=250,
     lab="scaling",
-    verdict="workshop.workloads.resnet.report:VERDICT",
+    rules="workshop.workloads.resnet",
     panels="workshop.workloads.resnet.report:PANELS",
     presets=(
         Preset("Classroom", "ResNet-50 on two ranks, with the images/s of each.", {}, {"ranks": 2, "threads": 1}),

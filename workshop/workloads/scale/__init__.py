@@ -110,7 +110,7 @@ WORKLOAD = Workload(
     },
     notes={"step": "The time of each step on rank 0."},
     scaling=Scaling(rate="examples_per_second", unit="examples/s"),
-    verdict="workshop.workloads.scale.verdict:VERDICT",
+    rules="workshop.workloads.scale",
     order=700,
     threads=lambda params: 1,
     presets=(

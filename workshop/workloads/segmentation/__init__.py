@@ -97,7 +97,7 @@ WORKLOAD = Workload(
         Preset("Tversky's loss", "A missed pixel costs more than one too many.",
                {"way": "federated", "loss": "tversky", "alpha": 0.3, "beta": 0.7}),
     ),
-    verdict="workshop.workloads.federated.report.verdict:VERDICT",
+    rules="workshop.workloads.federated",
     panels="workshop.workloads.segmentation.panels:PANELS",
     star="overlays",
 )  # fmt: skip

@@ -126,7 +126,7 @@ WORKLOAD = Workload(
             {"ranks": 2},
         ),
     ),
-    verdict="workshop.workloads.sgan.verdict:VERDICT",
+    rules="workshop.workloads.sgan",
     panels="workshop.workloads.sgan.panels:PANELS",
     star="generated",
 )

@@ -93,7 +93,7 @@ WORKLOAD = Workload(
     scaling=Scaling(rate="images_per_second", unit="images/s", share="batch", total="epochs", live="total images/s"),
     order=430,
     lab="federated",
-    verdict="workshop.workloads.unet.report:VERDICT",
+    rules="workshop.workloads.unet",
     panels="workshop.workloads.unet.report:PANELS",
     star="overlays",
     presets=(

@@ -28,7 +28,7 @@ WORKLOAD = Workload(
     curves=("total darts/s",),
     results=("estimate", "error", "darts_per_second"),
     scaling=Scaling(rate="darts_per_second", unit="darts/s", share="darts", live="total darts/s"),
-    verdict="my_workload_workshop.report:VERDICT",
+    rules="my_workload_workshop",
     panels="my_workload_workshop.report:PANELS",
 )
 

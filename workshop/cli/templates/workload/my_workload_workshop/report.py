@@ -1,14 +1,16 @@
-"""The verdict on a run in words, and the panels of its page."""
+"""The facts of the verdict, which rules.yaml says in words, and the panels of a run's page."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import plotly.graph_objects as go
 
 from workshop.core import words
-from workshop.extension import Panel, Verdict
-from workshop.report.analysis.findings import Facts, Finding
+from workshop.extension import Panel
+from workshop.report.analysis.balance import Totals
+from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, figure, tiles
 from workshop.report.figures import theme
 from workshop.report.snapshot import Snapshot
@@ -19,15 +21,10 @@ def chance(darts: float) -> float:
     return math.sqrt(math.pi * (4 - math.pi) / darts)
 
 
-def measured(facts: Facts) -> Finding | None:
-    """The verdict; None where the run told no estimate."""
-    estimate, darts = facts.metrics.get("estimate"), facts.metrics.get("darts")
-    if not isinstance(estimate, float) or not isinstance(darts, int):
-        return None
-    error, by_chance = words.quantity(abs(estimate - math.pi)), words.quantity(chance(darts))
-    why = f"{words.quantity(darts)} darts were thrown. The estimate is off by {error}, and chance alone makes about "
-    why += f"{by_chance}."
-    return Finding(f"Pi is about {estimate:.5f}.", why, "Throw four times as many darts: that halves what chance does.")
+def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
+    """The facts that rules.yaml uses beside those of every run: by how much chance makes the estimate wrong."""
+    darts = facts.metrics.get("darts")
+    return {"by_chance": chance(darts) if darts else None}
 
 
 def estimate(snapshot: Snapshot) -> list[Card]:
@@ -42,5 +39,4 @@ def estimate(snapshot: Snapshot) -> list[Card]:
     return [Card("pi", "Estimate of pi", parts)]
 
 
-VERDICT = Verdict(measured, first=True)  # what kept the run from being faster comes behind it
 PANELS = (Panel("pi", estimate, lambda snapshot: snapshot.events, comparison=estimate, metrics=("estimate", "error")),)

@@ -1,0 +1,126 @@
+"""Rules: what a run means, as data. A package's `rules.yaml` says *when* a finding holds, and its *verdict*, *why* and
+*next*; docs/extending.md describes the file. This module reads such files and evaluates them.
+
+A rule that needs what a run doesn't tell does not hold, and a sentence that needs it is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from workshop.core import yaml_files
+from workshop.core.errors import BadInput, bad_input
+from workshop.extension import load
+from workshop.report.analysis.balance import Totals
+from workshop.report.analysis.findings import Facts, Finding, finite
+from workshop.report.expressions import Expression, Text, holds, say
+
+FILE = "rules.yaml"
+GENERAL = "workshop.report"  # the package whose rules hold for every run
+LARGEST, DEEPEST = 256 * 1024, 20
+SEPARATE = {"based_on", "facts", "sentences"}  # parts that are a file's own; those that it is based on have theirs
+
+
+class Rule(BaseModel, frozen=True, extra="forbid"):
+    """One finding. Of several with the same name, the first that holds counts. `times`: its reasons tell how the ranks
+    spent their time, so that this isn't said again; `spoils`: the run's result is worth nothing."""
+
+    name: str = ""
+    when: Expression = "true"
+    verdict: Text
+    why: tuple[Text, ...] = ()
+    next: Text
+    times: bool = False
+    spoils: bool = False
+
+
+class Rules(BaseModel, frozen=True, extra="forbid"):
+    """A file. What it leaves out is as in `based_on`, the package whose rules.yaml it changes; its outcomes come before
+    those of that file.
+
+    `facts` is a reference to a function `(facts, totals) -> mapping` of further facts, and `sentences` are texts that
+    can be used like facts. `faults` are told each, the worst first. Of `outcome`, what the run achieved, the first that
+    holds is the verdict where no check holds, with `first` in any case. `checks` find what kept the run from being
+    faster. `otherwise` is said of a run of which nothing else can be said. `remarks` come last. The sentence `shares`
+    says how the ranks spent their time.
+    """
+
+    based_on: str = GENERAL
+    facts: str = ""
+    sentences: dict[str, Text] = {}
+    first: bool = False
+    faults: tuple[Rule, ...] = ()
+    outcome: tuple[Rule, ...] = ()
+    checks: tuple[Rule, ...] = ()
+    remarks: tuple[Text, ...] = ()
+    otherwise: tuple[Rule, ...] = ()
+
+
+@cache
+def read(package: str) -> Rules:
+    """The rules of a package, with what they leave out. Raises BadInput with one sentence, which names the file."""
+    path = Path(package.replace(".", "/")) / FILE  # until it is known where the package is
+    try:
+        path = Path(str(files(package))) / FILE
+        node, loader = yaml_files.compose(yaml_files.read_text(path, LARGEST, "a workload's rules"), DEEPEST)
+        for line, fault in yaml_files.bad_keys(node):
+            raise BadInput(f"{path}, line {line}: {fault}")
+        document = yaml_files.document(node, loader)
+        if not isinstance(document, dict):
+            raise BadInput(f"{path} should have parts such as outcome, each with its name.")
+        if based_on := document.get("based_on", GENERAL):
+            base = read(based_on)
+            if isinstance(document.get("checks"), list):
+                document["checks"] = [rule for entry in document["checks"] for rule in _used(entry, base, path)]
+            if isinstance(document.get("outcome"), list):
+                document["outcome"] += base.outcome
+            document = base.model_dump(exclude=SEPARATE) | document
+        return Rules.model_validate(document)
+    except yaml_files.Unreadable as error:
+        raise BadInput(f"{path} {error}") from None
+    except ModuleNotFoundError as error:
+        raise BadInput(f"{path} can't be read ({error}).") from None
+    except ValidationError as error:
+        raise bad_input(error, str(path)) from error
+
+
+def _used(entry: Any, base: Rules, path: Path) -> list[Any]:
+    """A check, or those of the base that an entry takes over by their name, narrowed by its `when`."""
+    if not isinstance(entry, dict) or "use" not in entry:
+        return [entry]
+    when = entry.get("when", "true")
+    used = [
+        rule.model_dump() | {"when": f"({when}) and ({rule.when})"} for rule in base.checks if rule.name == entry["use"]
+    ]
+    if not used or entry.keys() - {"use", "when"}:
+        raise BadInput(f"{path} uses a check {entry['use']!r}: that should be one that it is based on, and a when.")
+    return used
+
+
+def context(rules: Rules, facts: Facts, totals: Totals) -> dict[str, Any]:
+    """All facts and sentences by their names, as far as the run tells them."""
+    named = context(read(rules.based_on), facts, totals) if rules.based_on else finite(facts.named())
+    named |= finite(load(rules.facts)(facts, totals)) if rules.facts else {}
+    for name, text in rules.sentences.items():
+        if (sentence := say(text, named)) is not None:
+            named[name] = sentence
+    return named
+
+
+def holding(rules: Iterable[Rule], named: Mapping[str, Any]) -> Iterator[tuple[Rule, Finding]]:
+    """The rules that hold, with what they say."""
+    names: set[str] = set()
+    for rule in rules:
+        if (rule.name and rule.name in names) or not holds(rule.when, named):
+            continue
+        verdict, following = say(rule.verdict, named), say(rule.next, named)
+        if verdict and following:
+            why = " ".join(filter(None, (say(text, named) for text in rule.why)))
+            names.add(rule.name)
+            yield rule, Finding(verdict, why, following, rule.times)
