@@ -75,7 +75,8 @@ def heading(title: str, words: str = "") -> Identity:
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
         st.header(title, anchor=False, width="stretch")
         for page in st.session_state.get(BESIDE, []):
-            st.page_link(page)
+            with st.container(key=f"beside-{page.url_path}{'-here' if page.title == title else ''}", width="content"):
+                st.page_link(page)
     if recorded() is None:
         presence.shared().visit(identity, title)
     if words:
