@@ -17,7 +17,7 @@ from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
 from workshop.web import auth, limits, request_body, templates
-from workshop.web.auth_middleware import client_address, set_cookie
+from workshop.web.auth_middleware import set_cookie
 
 
 class CodeForm(ABC):
@@ -55,7 +55,7 @@ class CodeForm(ABC):
         place = await self.find(form.get("code", ""))
         if not place:
             identity = request.state.identity
-            guesser = identity.id if identity is not None else client_address(request.scope)
+            guesser = identity.id if identity is not None else limits.client_address(request.scope)
             if limits.hit(limits.WRONG_CODES, guesser):
                 return self.page(request, self.wrong_code, form, 403)
             words = f"{self.wrong_code} Too many wrong codes come from your network; a right one still lets you in."

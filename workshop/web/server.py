@@ -23,8 +23,7 @@ from workshop.store.store import Store
 from workshop.web import actions, address, artifacts, live, logout, request_body, streamlit_page, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
 from workshop.web.code_form import Join
-from workshop.web.connections import Requests, Sockets
-from workshop.web.limit_middleware import LimitMiddleware
+from workshop.web.limits import LimitMiddleware
 from workshop.web.logs import LimitedLog
 from workshop.web.quiz import routes as quiz
 
@@ -136,8 +135,8 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
         port=port,
         access_log=False,  # addresses may hold tokens
         log_level="warning",
-        http=Requests,
-        ws=Sockets,
+        http="h11",  # refuses long heads
+        ws="websockets-sansio",
         ws_max_size=LARGEST_MESSAGE,
         ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
         limit_concurrency=files // 2 if files > 0 else None,  # the rest is for what is opened otherwise
