@@ -29,7 +29,13 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 LONGEST = 60_000.0  # milliseconds for a page
 READY = """() => document.querySelector('[data-testid="stApp"]')?.dataset.testScriptState === 'notRunning'
   && document.querySelector('.st-key-heading')"""
-SETTLED = 1000.0  # milliseconds in which a page may still move after it has its content
+# A page is drawn once no element has come or gone for 300 ms; Streamlit draws when its script has ended, too.
+DRAWN = """() => new Promise(done => {
+  const quiet = () => { observer.disconnect(); done(performance.now()); };
+  let timer = setTimeout(quiet, 300);
+  const observer = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(quiet, 300); });
+  observer.observe(document.body, { childList: true, subtree: true }); })"""
+SETTLED = 1000.0  # milliseconds in which a page may still move after it is drawn
 SHIFT = """begin => new Promise(done => new PerformanceObserver((list, observer) => { observer.disconnect();
   done(list.getEntries().filter(shift => shift.startTime > begin && !shift.hadRecentInput)
     .reduce((sum, { value }) => sum + value, 0)); })
@@ -47,7 +53,7 @@ def run(repeats: int = 5) -> Document:
         first_visit = _first_visit(browser, f"{url}/?token={token}")
         visitors = {"instructor": _instructor(browser, url, token), "learner": _learner(browser, url, code)}
         turns: dict[str, Callable[[], tuple[float, float, float]]] = {
-            f"{page.name} {role}": partial(_open, visitor, f"{url}/{page.name}")
+            f"{page.name} {role}": partial(_open, visitor, f"{url}/{page.name}" if page.name != "home" else url)
             for role, visitor in visitors.items()
             for page in registry.pages()
             if role in page.roles
@@ -108,12 +114,12 @@ def _first_visit(browser: Browser, url: str) -> float:
 
 
 def _open(page: Page, address: str) -> tuple[float, float, float]:
-    """Open a page; returns the seconds to its first paint and to its whole content, and how much of it moved after
-    that (the layout shift of web vitals: 0.1 is noticed)."""
+    """Open a page; returns the seconds to its first paint and to its whole content, and how much of it moved
+    after it was drawn (the layout shift of web vitals: 0.1 is noticed)."""
     began = time.perf_counter()
     page.goto(address, wait_until="commit", timeout=LONGEST)
     page.wait_for_function(READY, timeout=LONGEST)
     content = time.perf_counter() - began
-    ready, paint = page.evaluate("() => performance.now()"), page.evaluate(PAINT)
+    drawn, paint = page.evaluate(DRAWN), page.evaluate(PAINT)
     page.wait_for_timeout(SETTLED)
-    return (content if paint is None else paint / 1000), content, float(page.evaluate(SHIFT, ready))
+    return (content if paint is None else paint / 1000), content, float(page.evaluate(SHIFT, drawn))

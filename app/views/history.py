@@ -21,7 +21,6 @@ from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
 from workshop.web.pages import blocks, cards, frame, links
 from workshop.web.pages.live import draw_figure
-from workshop.web.request_body import number
 
 MOST = 300  # runs in the table
 COLUMNS = {
@@ -77,8 +76,8 @@ def _linked() -> list[RunRecord]:
     """The runs that the address names, as far as they exist."""
     runs = []
     for text in st.query_params.get("compare", "").split(",")[: comparison.MOST]:
-        with suppress(WorkshopError, ValueError):
-            runs.append(frame.store().run(number(text)))
+        with suppress(WorkshopError):
+            runs.append(frame.store().run(blocks.number(text)))
     return runs
 
 

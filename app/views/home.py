@@ -53,7 +53,7 @@ def _alone(identity: Identity, session: SessionRecord | None) -> None:
         workload = first_workload()
         title = "Show the class a run" if frame.store().attendances() else "Try it alone"
         st.markdown(f"#### {title}\n{frame.plain(workload.summary)}")
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
             refusal = frame.not_up(session)
             if session is not None and not refusal and workload.presets:
                 preset = workload.presets[0]
@@ -72,7 +72,7 @@ def _way_in() -> None:
     """The class code with its address as a QR code, or why other computers can't reach it."""
     with st.container(border=True, key="way-in"):
         st.html(render("dashboard/way_in", **classroom_bar.invitation(frame.store())))
-        with st.container(horizontal=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
             links.link("run", "Start a run", ":material/play_circle:")
             links.link("quizzes", "Host a quiz", ":material/quiz:")
             links.project()
@@ -144,7 +144,7 @@ def _step(step: RunSheetStep, folder: Path, lab: LabDescription, identity: Ident
             st.markdown(f":material/record_voice_over: {step.say}")
         number = step.exercise
         exercise = lab.exercises[number - 1] if number and number <= len(lab.exercises) else ""
-        with st.container(horizontal=True), blocks.errors():
+        with st.container(horizontal=True, vertical_alignment="center"), blocks.errors():
             if st.button("Send the class here", icon=":material/groups:"):
                 classroom.set_pace(store, identity, outlines()[0], folder.name, exercise, step.part)
                 st.toast("The bar of every learner leads to this section now.")
@@ -162,7 +162,7 @@ def _step(step: RunSheetStep, folder: Path, lab: LabDescription, identity: Ident
 def _runs(sections: Sequence[LabSection], lab: str, identity: Identity, session: SessionRecord) -> None:
     """A button for each of the first runs of the sections that a step goes through."""
     runs = [run for section in sections for cell in section.cells for run in cell.runs if run.workload in workloads()]
-    with st.container(horizontal=True), blocks.errors():
+    with st.container(horizontal=True, vertical_alignment="center"), blocks.errors():
         for number, run in enumerate(runs[:MOST_RUNS]):
             label = f"Run {workloads()[run.workload].title}: {run.words}"
             if st.button(frame.plain(label), icon=":material/play_arrow:", key=f"sheet-run-{lab}-{label}-{number}"):

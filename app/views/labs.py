@@ -29,7 +29,7 @@ ABREAST = 2  # cards
 WORDS = (
     "Read a lab here, note your predictions, start its runs and answer its quiz; or open its notebook in JupyterLab."
 )
-EXERCISE = "You write this code in the notebook of the lab. The notebook checks it."
+EXERCISE = "You write this code in the lab's notebook, which checks it. `workshop labs copy {}` makes you one."
 EVERY = 1.0  # seconds between looks at a run that hasn't ended
 RECENT = 50  # of a learner's runs, among which those of a lab are looked for
 
@@ -220,7 +220,7 @@ def _cell(
         return
     if cell.is_exercise:
         st.code(cell.text, language="python")
-        st.caption(EXERCISE)
+        st.caption(EXERCISE.format(lab_name))
         return
     for name in cell.predictions:
         _prediction(name, lab_name, lab, identity)

@@ -332,12 +332,12 @@ def _prediction_words(run: RunRecord, guess: str | float) -> str:
         return f"Your prediction: {words.quantity(guess)} {question.unit}"
     outcome = question.scale * measured
     sentence = (
-        f"You guessed {words.quantity(guess)} {question.unit}, measured: {words.quantity(outcome)} {question.unit}"
+        f"You predicted {words.quantity(guess)} {question.unit}. Measured: {words.quantity(outcome)} {question.unit}."
     )
     if not (guess > 0 and outcome > 0) or guess == outcome:
-        return f"{sentence}."
+        return sentence
     far = f"{max(guess / outcome, outcome / guess):.2g} times too {'high' if guess > outcome else 'low'}"
-    return f"{sentence}: {far}."
+    return f"{sentence} Your prediction was {far}."
 
 
 def _params(

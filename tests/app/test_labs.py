@@ -30,7 +30,7 @@ def test_the_course_and_its_labs(open_page: Open, store: Store) -> None:
     assert [heading.value for heading in page.subheader] == ["Goal"]
     page = open_page("labs", lab="kmeans", part="8")
     assert "**Exercise 1**" in links_of(page), "the contents mark the section"
-    assert "You write this code in the notebook" in words(page) and "bincount" not in page.code[0].value
+    assert "workshop labs copy kmeans" in words(page) and "bincount" not in page.code[0].value
 
 
 def test_the_glossary_finds_a_term(open_page: Open, store: Store) -> None:

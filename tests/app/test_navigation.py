@@ -28,7 +28,7 @@ LEARNERS = {
     "Labs": ["labs"],
     "Run": ["run", "history", "session"],
     "Explore": [
-        *("explore", "placement", "studies", "scaling", "tuning", "nodes", "processor", "federated", "parallelism"),
+        *("explore", "placement", "studies", "tuning", "nodes", "processor", "federated", "parallelism"),
         *("hangs", "scale"),
     ],
     "Quiz": ["quizzes"],
@@ -105,7 +105,7 @@ def test_six_places_hold_all_pages(open_page: Open, role: str, wanted: dict[str,
 def test_each_tool_has_a_card_with_a_picture(open_page: Open) -> None:
     page = open_page("explore")
     tools = [page for page in registry.pages() if page.group == "explore" and page.name != "explore"]
-    assert len(tools) == 10 and all(tool.summary and tool.picture and tool.picture.is_file() for tool in tools)
+    assert len(tools) == 9 and all(tool.summary and tool.picture and tool.picture.is_file() for tool in tools)
     assert all(frame.plain(tool.summary) in [part.value for part in page.markdown] for tool in tools)
 
 

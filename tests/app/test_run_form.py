@@ -88,7 +88,8 @@ def test_a_prediction_is_kept_for_the_one_who_made_it(open_page: Open, store: St
     seed.complete(store, session, run)
     page = open_page("run", run=str(run.id))
     assert (
-        page.info[0].value.replace("\\", "") == "You guessed 12 iterations, measured: 20 iterations: 1.7 times too low."
+        page.info[0].value.replace("\\", "")
+        == "You predicted 12 iterations. Measured: 20 iterations. Your prediction was 1.7 times too low."
     )
     assert not open_page("run", "instructor", run=str(run.id)).info
 

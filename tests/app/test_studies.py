@@ -139,8 +139,8 @@ def test_a_grid_that_goes_on(open_page: Open, store: Store, session: SessionReco
 def test_each_kind_has_its_page_and_all_stand_together(open_page: Open, store: Store, session: SessionRecord) -> None:
     seed.study(store, session)
     guided = path.study(store, session, steps="ab")
-    row = ["All", "Scaling and grids", "Tuning", "Nodes", "Processor", "Three ways to learn"]
-    listed = {"studies": [2, 1], "scaling": [1], "tuning": [2]}
+    row = ["All", "Tuning", "Nodes", "Processor", "Three ways to learn"]
+    listed = {"studies": [2, 1], "tuning": [2]}
     for name, ids in listed.items():
         page = open_page(name)
         links = [link.proto.label for link in page.get("page_link")]

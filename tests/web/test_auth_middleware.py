@@ -18,7 +18,7 @@ from websockets.exceptions import InvalidStatus
 from tests.support import limit
 from tests.web.dashboard import HTML, Dashboard
 from workshop.store.store import Store
-from workshop.web import address, auth_middleware
+from workshop.web import address, auth_middleware, limits
 from workshop.web.auth import hashed, new_ticket
 from workshop.web.server import configuration
 
@@ -200,7 +200,7 @@ def test_only_a_known_proxy_tells_where_requests_come_from(proxy: str, seen: str
     found = []
 
     async def app(scope: dict[str, Any], _receive: object, _send: object) -> None:
-        found.append(auth_middleware.client_address(scope))
+        found.append(limits.client_address(scope))
 
     served = configuration(app, "127.0.0.1", 1, proxy)
     served.load()
@@ -209,38 +209,6 @@ def test_only_a_known_proxy_tells_where_requests_come_from(proxy: str, seen: str
     scope |= {"asgi": {"version": "3.0"}, "method": "GET", "server": ("127.0.0.1", 1), "http_version": "1.1"}
     asyncio.run(served.loaded_app(scope, None, None))
     assert found == [seen]
-
-
-def test_cookies_that_are_too_long_are_refused_before_anybody_reads_them(dashboard: Dashboard) -> None:
-    """Each of these took half a minute, in which nobody else was served."""
-    slow = 'x="' + "\\a" * 30_000 + '"'
-    answer = dashboard.stranger().get("/join", Cookie=slow)
-    assert answer.status == 431 and "at most 8,192 are read" in answer.text
-    visitor = dashboard.stranger()
-    visitor.cookie = slow[:20_000] + '"'
-    with pytest.raises(InvalidStatus) as refused, visitor.listen("/_stcore/stream"):
-        pass
-    assert refused.value.response.status_code == 431
-    learner = dashboard.learner("Bea")
-    learner.cookie = f"{slow[:7000]}; {learner.cookie}"
-    assert learner.get("/", **HTML).status == 200
-
-
-def test_streamlit_gets_its_own_cookie(dashboard: Dashboard) -> None:
-    visitor = dashboard.learner("Kim")
-    mine = visitor.cookie
-    xsrf = visitor.get("/_stcore/health").headers["set-cookie"].partition(";")[0]
-    name, _, value = xsrf.partition("=")
-    assert name == auth_middleware.STREAMLIT_COOKIE
-    visitor.cookie = f"{mine}; {xsrf}"
-    again = visitor.get("/_stcore/health").headers["set-cookie"].partition(";")[0].partition("=")[2]
-    assert _token(again) == _token(value), "a token that is known stays the same"
-
-
-def _token(cookie: str) -> bytes | None:
-    from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
-
-    return decode_xsrf_token_string(cookie)[0]
 
 
 def test_what_visitors_send_by_mistake_fills_no_log(dashboard: Dashboard) -> None:

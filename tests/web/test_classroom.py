@@ -50,7 +50,10 @@ def test_the_instructor_closes_the_door_and_puts_somebody_out(dashboard: Dashboa
     assert late.status == 403 and "The instructor has closed the class" in late.text
     assert ada.post("/join", {"code": dashboard.code, "nickname": "Ada"}).status == 303, "who was in comes in again"
     assert ada.post("/join", {"code": dashboard.code, "nickname": "Another"}).status == 403
+    store.keep_presence([identity(dashboard, eve).id], time.time())
+    assert classroom.look(store).present == 1
     classroom.put_out(store, instructor, identity(dashboard, eve).id)
+    assert classroom.look(store).present == 0, "at once"
     assert store.run(run.id).status == "cancelled"
     until(lambda: eve.get("/", **HTML).status == 303, 60, "the end of a cookie")
     assert eve.post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 403, "the door is closed"

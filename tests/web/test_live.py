@@ -122,7 +122,7 @@ def test_what_is_not_there_is_told(dashboard: Dashboard) -> None:
         assert sections(line)["problem"].startswith("There is no session 'nobodys'")
 
 
-@pytest.mark.parametrize("number", [2**31, 2**63, 10**30])
+@pytest.mark.parametrize("number", [2**31, 10**17])
 def test_numbers_that_no_run_can_have(dashboard: Dashboard, number: int) -> None:
     visitor = dashboard.learner()
     with visitor.listen(f"/live/run/{number}") as line:

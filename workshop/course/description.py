@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -66,6 +67,7 @@ def read(folder: Path) -> LabDescription:
     return parse(yaml_files.read_text(path, LARGEST, "a lab"), str(path))
 
 
+@lru_cache(maxsize=64)  # pages ask for all labs whenever they are drawn
 def parse(text: str, name: str = FILE) -> LabDescription:
     """A description from the text of a file of that name. Raises BadSource."""
     try:

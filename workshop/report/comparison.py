@@ -26,15 +26,15 @@ FIGURES = 5  # results that are compared first, with the time from start to end
 
 
 def figures(runs: Sequence[RunRecord]) -> list[Row]:
-    """The time from start to end and the first numbers that the workload names, each with its ratio to the first run's.
-    Runs of different workloads have no figures."""
+    """The time from start to end and the first numbers that the workload names, each with its ratio to the first run's,
+    as far as they differ. Runs of different workloads have no figures."""
     workload = workloads().get(runs[0].workload)
     if workload is None or len({run.workload for run in runs}) > 1:
         return []
     values: dict[str, list[Any]] = {"time": [duration(run) for run in runs]}
     values |= {name: [run.metrics.get(name) for run in runs] for name in workload.results}
     called = {"time": "from start to end [s]", **workload.metrics}
-    complete = [name for name, numbers in values.items() if all(map(scores.number, numbers))]
+    complete = [name for name, numbers in values.items() if all(map(scores.number, numbers)) and len(set(numbers)) > 1]
     return [_figure(name, values[name], called) for name in complete[:FIGURES]]
 
 

@@ -72,8 +72,9 @@ class Identities:
             return _find(connection, token_hash)
 
     def log_out(self, identity_id: int) -> None:
-        """Make a person's token invalid; the person can't come back."""
-        values = {"token_hash": f"out:{identity_id}:{secrets.token_hex(16)}", "let_in_at": None}
+        """Make a person's token invalid; the person can't come back, isn't here any more, and asks for no help."""
+        token = f"out:{identity_id}:{secrets.token_hex(16)}"
+        values = {"token_hash": token, **dict.fromkeys(("let_in_at", "seen_at", "help_asked_at"))}
         with self.database.writing() as connection:
             connection.execute(identities.update().where(identities.c.id == identity_id).values(**values))
             tell_changed(connection)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import mimetypes
 from functools import cache
@@ -10,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from urllib.parse import quote
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -24,18 +22,14 @@ FOR_EVER = "private, max-age=31536000, immutable"
 INLINE = ("image/png", "image/jpeg", "text/plain", "application/json")
 # What a browser shows of an artifact can neither run scripts nor reach anything.
 SEALED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
-ROOM = 32 << 20  # bytes of artifacts that are kept at hand
 PRESSED = (".js", ".css", ".svg")
 
 
 def routes(store: Store) -> list[BaseRoute]:
-    shelf = Shelf(store)
-
-    async def artifact(request: Request) -> Response:
+    def artifact(request: Request) -> Response:
         try:
-            stored_artifact = await shelf.take(
-                request.path_params["run"], request.path_params["name"], request.query_params.get("v", "")
-            )
+            run = store.run(request.path_params["run"])  # addresses may hold numbers that no run can have
+            stored_artifact = store.artifact(run.id, request.path_params["name"])
         except BadInput as error:
             return PlainTextResponse(str(error), 404)
         etag = f'"{stored_artifact.sha256}"'
@@ -54,7 +48,7 @@ def routes(store: Store) -> list[BaseRoute]:
             headers["content-disposition"] = f"attachment; filename*=UTF-8''{file_name}"
         return Response(stored_artifact.data or b"", media_type=media_type, headers=headers)
 
-    async def asset(request: Request) -> Response:
+    def asset(request: Request) -> Response:
         name = request.path_params["name"]
         path = assets().get(name)
         if path is None:
@@ -62,7 +56,7 @@ def routes(store: Store) -> list[BaseRoute]:
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
         headers = {"cache-control": "public, max-age=86400", "vary": "accept-encoding"}
         press = name.endswith(PRESSED) and "gzip" in request.headers.get("accept-encoding", "")
-        data = await run_in_threadpool(_read, path, press)
+        data = _read(path, press)
         if press:
             headers["content-encoding"] = "gzip"
         return Response(data, media_type=kind, headers=headers)
@@ -73,43 +67,6 @@ def routes(store: Store) -> list[BaseRoute]:
 def is_version(version: str, artifact: Artifact) -> bool:
     """Whether an address names just this content."""
     return len(version) >= 16 and artifact.sha256.startswith(version)
-
-
-class Shelf:
-    """Artifacts that were asked for lately: a whole class asks for the same new picture at the same moment."""
-
-    def __init__(self, store: Store, room: int = ROOM) -> None:
-        self.store = store
-        self.room = room
-        self._there: dict[tuple[int, str, str], asyncio.Task[Artifact]] = {}  # the least lately used first
-
-    async def take(self, run_id: int, name: str, version: str) -> Artifact:
-        """An artifact with its data, read once for all who ask for the same version. Raises BadInput."""
-        key = (run_id, name, version)
-        task = self._there.pop(key, None) or asyncio.create_task(run_in_threadpool(self._find, run_id, name))
-        self._there[key] = task
-        try:
-            artifact = await asyncio.shield(task)
-        except Exception:
-            self._there.pop(key, None)
-            raise
-        if not is_version(version, artifact):  # may be another one next time
-            self._there.pop(key, None)
-        self._make_room()
-        return artifact
-
-    def _find(self, run_id: int, name: str) -> Artifact:
-        self.store.run(run_id)  # addresses may hold numbers that no run can have
-        return self.store.artifact(run_id, name)
-
-    def _make_room(self) -> None:
-        sizes = {key: task.result().size for key, task in self._there.items() if task.done() and not task.exception()}
-        used = sum(sizes.values())
-        for key, size in sizes.items():
-            if used <= self.room:
-                break
-            self._there.pop(key)
-            used -= size
 
 
 def shown_as(artifact: Artifact) -> str:

@@ -10,24 +10,23 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Collection, Coroutine, Iterable
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.errors import WorkshopError
 from workshop.store.identities import STAY
 from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.store.tables import INSTRUCTOR
 from workshop.web import auth, presence
-from workshop.web.limits import network
 
 LOOK = 1.0  # seconds between looks at whether somebody was logged out, by this process or another one
 LOOKUP = 600.0  # seconds after which everybody is looked up again: cookies end by themselves, too
@@ -46,11 +45,6 @@ SECRETS = {
     "ticket": (lambda store, ticket: store.take_ticket(auth.hashed(ticket)), "/session"),
 }
 _ROUND = re.compile(r"/quiz/[0-9]+")
-LARGEST_COOKIES = 8192  # bytes of all cookies together
-# Streamlit's protection against requests of other sites; pages need no other cookie of its own.
-STREAMLIT_COOKIE = "_streamlit_xsrf"
-_COOKIE = b"cookie"
-_PLAIN = re.compile(rb"[A-Za-z0-9_|-]{1,200}")  # nothing that would have to be un-quoted
 
 
 class Visitors:
@@ -141,12 +135,6 @@ class AuthMiddleware:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
-        try:
-            given_cookies = read_cookies(scope["headers"], (self.cookie, STREAMLIT_COOKIE))
-        except BadInput as error:
-            await self._refuse(scope, receive, send, str(error), 431)
-            return
-        scope = {**scope, "headers": replaced_cookies(scope["headers"], given_cookies)}
         headers = Headers(scope=scope)
         writes = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
         if writes and not same_origin(headers):
@@ -157,7 +145,7 @@ class AuthMiddleware:
             if (secret_in_address := _secret_in_address(scope)) is not None:
                 await (await self._exchange(*secret_in_address))(scope, receive, send)
                 return
-        secret = given_cookies.get(self.cookie)
+        secret = HTTPConnection(scope).cookies.get(self.cookie)
         identity = await self.visitors.identity(auth.hashed(secret)) if secret else None
         if not _may_see(identity, scope["path"]):
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
@@ -199,9 +187,9 @@ class AuthMiddleware:
         return response
 
     @staticmethod
-    async def _refuse(scope: Scope, receive: Receive, send: Send, why: str, status: int = 403) -> None:
+    async def _refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
         if scope["type"] == "http":
-            await JSONResponse({"error": why}, status)(scope, receive, send)
+            await JSONResponse({"error": why}, 403)(scope, receive, send)
             return
         await receive()  # the request to connect
         await send({"type": "websocket.close", "code": 1008, "reason": why})
@@ -210,11 +198,6 @@ class AuthMiddleware:
 def set_cookie(response: Response, name: str, value: str) -> None:
     response.headers["cache-control"] = "no-store"
     response.set_cookie(name, value, max_age=int(STAY), httponly=True, samesite="lax", path="/")
-
-
-def client_address(scope: Scope) -> str:
-    """The address or network under which requests are counted (`limits.network`)."""
-    return network(scope["client"][0] if scope.get("client") else "")
 
 
 def same_origin(headers: Headers) -> bool:
@@ -259,32 +242,3 @@ def _way_in(scope: Scope) -> str:
     if scope["query_string"]:
         target += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
     return "/join" if target == b"/" else f"/join?next={quote(target, safe='')}"
-
-
-def read_cookies(headers: Iterable[tuple[bytes, bytes]], names: Collection[str]) -> dict[str, str]:
-    """The last cookie of each of these names with a plain value; all others are left out. Raises BadInput for too many
-    bytes.
-
-    Starlette and Streamlit un-quote values as Python does, which in our versions takes time that grows with the square
-    of a value's length. So a value with quotes or backslashes never reaches them.
-    """
-    lines = [value for name, value in headers if name.lower() == _COOKIE]
-    if (size := sum(map(len, lines))) > LARGEST_COOKIES:
-        raise BadInput(
-            f"The cookies have {size:,} bytes; at most {LARGEST_COOKIES:,} are read. Please delete this site's cookies "
-            "in your browser."
-        )
-    pairs = (cookie.strip().partition(b"=") for line in lines for cookie in line.split(b";"))
-    names_as_bytes = {name.encode(): name for name in names}
-    return {
-        names_as_bytes[name.strip()]: value.strip().decode()
-        for name, _, value in pairs
-        if name.strip() in names_as_bytes and _PLAIN.fullmatch(value.strip())
-    }
-
-
-def replaced_cookies(headers: Iterable[tuple[bytes, bytes]], cookies: dict[str, str]) -> list[tuple[bytes, bytes]]:
-    """The headers with these cookies in place of the sent ones."""
-    others = [pair for pair in headers if pair[0].lower() != _COOKIE]
-    line = "; ".join(f"{name}={value}" for name, value in cookies.items())
-    return [*others, (_COOKIE, line.encode())] if line else others

@@ -17,7 +17,7 @@ from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
 from workshop.web import auth, limits, request_body, templates
-from workshop.web.auth_middleware import client_address, set_cookie
+from workshop.web.auth_middleware import set_cookie
 
 
 class CodeForm(ABC):
@@ -55,7 +55,7 @@ class CodeForm(ABC):
         place = await self.find(form.get("code", ""))
         if not place:
             identity = request.state.identity
-            guesser = identity.id if identity is not None else client_address(request.scope)
+            guesser = identity.id if identity is not None else limits.client_address(request.scope)
             if limits.hit(limits.WRONG_CODES, guesser):
                 return self.page(request, self.wrong_code, form, 403)
             words = f"{self.wrong_code} Too many wrong codes come from your network; a right one still lets you in."
@@ -83,6 +83,13 @@ class CodeForm(ABC):
         )
 
 
+WRONG = {
+    "token": "That instructor link is not valid any more; use the newest one.",
+    "ticket": "The dashboard could not let you in from there; open it again.",
+    "out": "The instructor has ended your session.",
+}  # what the form says to who was sent here, by the reason in the address
+
+
 class Join(CodeForm):
     """Into the class, or in one sentence why not."""
 
@@ -103,12 +110,9 @@ class Join(CodeForm):
         return response
 
     def page(self, request: Request, wrong: str, form: Mapping[str, str], status: int = 200, **values: Any) -> Response:
-        if request.method == "GET" and "wrong" in request.query_params:
-            wrong = (
-                "The dashboard could not let you in from there; open it again."
-                if request.query_params["wrong"] == "ticket"
-                else "That instructor link is not valid any more; use the newest one."
-            )
+        why = request.query_params.get("wrong") if request.method == "GET" else None
+        if why in WRONG and (why != "out" or self.secret(request)):  # who logged out has no cookie
+            wrong = WRONG[why]
         return super().page(
             request, wrong, form, status, identity=request.state.identity, next=local(form.get("next", ""))
         )

@@ -1,65 +1,68 @@
-"""How much of something each person may ask for in a window of time, and each network address before sign-in. The
-instructor has no limits. The counts are in memory, so a restart forgets them."""
+"""How many requests each person may send in a minute, and each network address before sign-in. The instructor has no
+limits. The counts are in memory, so a restart forgets them."""
 
 from __future__ import annotations
 
 import ipaddress
-import threading
-from collections import Counter
 from collections.abc import Hashable
 from functools import cache
 
-from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from workshop.core.errors import BadInput
-from workshop.store.records import Identity
+from workshop.web import templates
 
 REQUESTS = RateLimitItemPerMinute(3000, namespace="requests of a person")
 VISITS = RateLimitItemPerMinute(6000, namespace="requests of visitors")  # of one address, for a large class that joins
 WRONG_CODES = RateLimitItemPerMinute(600, namespace="wrong codes")  # of one address
-UPLOADS = RateLimitItemPerHour(256, namespace="megabytes of files")
-SOCKETS = 40  # open live pages of one person
-QUESTIONS = 2  # questions of one person to the mapper at once
+CODE_PATHS = ("/join", "/quiz")  # a code is read whatever else comes from its address, see `code_form`
+TRY_LATER = 1013  # code of a close: there is too much to do
 
 
-class TooManyRequests(BadInput):
-    """A person or an address has reached a limit."""
+class LimitMiddleware:
+    """Behind the authentication, which says who somebody is: it refuses what is over the limits."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        identity, passed = scope.get("state", {}).get("identity"), True
+        if scope["type"] in ("http", "websocket"):
+            if identity is not None:
+                passed = identity.role == "instructor" or hit(REQUESTS, identity.id)
+            elif not (scope.get("method") == "POST" and scope["path"] in CODE_PATHS):
+                passed = hit(VISITS, client_address(scope))
+        await (self.app if passed else _refuse)(scope, receive, send)
 
 
-class Shares:
-    """How much everybody has at once of something with a plural such as "open live pages". Any thread may use it."""
-
-    def __init__(self, plural: str, most: int) -> None:
-        self._plural, self._most = plural, most
-        self._counts = Counter[Hashable]()
-        self._lock = threading.Lock()
-
-    def take(self, person: Hashable) -> None:
-        """Take one; None is the instructor, who has no limit. Raises TooManyRequests."""
-        with self._lock:
-            if person is not None and self._counts[person] >= self._most:
-                raise TooManyRequests(
-                    f"You have {self._counts[person]} {self._plural}, and at most {self._most} are allowed."
-                )
-            self._counts[person] += 1
-
-    def give_back(self, person: Hashable) -> None:
-        with self._lock:
-            self._counts[person] -= 1
-            if not self._counts[person]:
-                del self._counts[person]
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    why = "Too many requests came within a minute; please wait."
+    if scope["type"] == "websocket":
+        await receive()  # the request to connect
+        await send({"type": "websocket.close", "code": TRY_LATER, "reason": why})
+        return
+    wants_page = "text/html" in Headers(scope=scope).get("accept", "")
+    answer: Response = (
+        templates.page("plain", 429, title="Please wait", words=why)
+        if wants_page
+        else JSONResponse({"error": why}, 429)
+    )
+    answer.headers.update({"retry-after": "10", "cache-control": "no-store"})
+    await answer(scope, receive, send)
 
 
-def person(identity: Identity) -> int | None:
-    """The key of a person, which is None for the instructor: a class must not keep the instructor out."""
-    return None if identity.role == "instructor" else identity.id
-
-
-def hit(item: RateLimitItem, key: Hashable, cost: int = 1) -> bool:
+def hit(item: RateLimitItem, key: Hashable) -> bool:
     """Count something for a person, an address or another key. Returns False, and counts nothing, over the limit."""
-    return _windows().hit(item, str(key), cost=cost)
+    return _windows().hit(item, str(key))
+
+
+def client_address(scope: Scope) -> str:
+    """The address or network under which requests are counted."""
+    return network(scope["client"][0] if scope.get("client") else "")
 
 
 def network(address: str) -> str:

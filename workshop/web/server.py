@@ -20,13 +20,11 @@ from workshop.report.figures import theme
 from workshop.sessions.supervisor import check_port
 from workshop.store.read_only import recorded
 from workshop.store.store import Store
-from workshop.web import actions, address, artifacts, live, logout, request_body, templates
+from workshop.web import actions, address, artifacts, live, logout, request_body, streamlit_page, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
 from workshop.web.code_form import Join
-from workshop.web.connections import Requests, Sockets
-from workshop.web.limit_middleware import LimitMiddleware
+from workshop.web.limits import LimitMiddleware
 from workshop.web.logs import LimitedLog
-from workshop.web.page_rewriter import RecordingNotice, StreamlitPages
 from workshop.web.quiz import routes as quiz
 
 STREAMLIT_SETTINGS: dict[str, Any] = {
@@ -89,8 +87,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
     folder = config.app_folder()
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # pages import what they share from there
-    origin = recorded(store.database)
-    marks = [Middleware(RecordingNotice, origin=origin)] if origin is not None else []
+    templates.mark(recorded(store.database))
     join = Route("/join", Join(store, cookie_name(port)).respond, methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
@@ -102,13 +99,12 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             *artifacts.routes(store),
             *actions.routes(store),
             *quiz.routes(store, cookie_name(port)),
+            *streamlit_page.routes(),
         ],
         middleware=[
             Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
             Middleware(LimitMiddleware),
-            *marks,
-            Middleware(StreamlitPages),
         ],
     )
 
@@ -139,8 +135,8 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
         port=port,
         access_log=False,  # addresses may hold tokens
         log_level="warning",
-        http=Requests,
-        ws=Sockets,
+        http="h11",  # refuses long heads
+        ws="websockets-sansio",
         ws_max_size=LARGEST_MESSAGE,
         ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
         limit_concurrency=files // 2 if files > 0 else None,  # the rest is for what is opened otherwise

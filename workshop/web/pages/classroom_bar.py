@@ -81,7 +81,7 @@ def _invitation(store: Store) -> None:
 def _instructor_line(store: Store, identity: Identity) -> None:
     room = _look(store)
     with st.container(horizontal=True, vertical_alignment="center", key="facts"):
-        _pace(room.pace)
+        draw_pace(room.pace)
         links.link("progress", f"{room.present} of {room.learners} here", ":material/group:")
         if waiting := len(room.waiting):
             with st.container(key="help", width="content"):
@@ -97,7 +97,7 @@ def _learner_line(store: Store, identity: Identity) -> None:
     label = "I no longer need help" if asks else "Ask for help"
     change = (classroom.need_help, store, identity, not asks)
     with st.container(horizontal=True, vertical_alignment="center", key="facts"):
-        _pace(room.pace)
+        draw_pace(room.pace)
         if room.round_code:
             st.html(render("dashboard/quiz_link", code=room.round_code), width="content")
         about = "The instructor sees that you ask for help." if asks else "The instructor sees it on every page."
@@ -112,7 +112,7 @@ def _change(do: Callable[..., None], *args: Any) -> None:
     refresh()
 
 
-def _pace(pace: Pace) -> None:
+def draw_pace(pace: Pace) -> None:
     """Draw the pace and the timer. The script timer.js counts down."""
     rest = -OVER if pace.until is None else pace.until - time.time()
     seconds = max(math.ceil(rest), 0) if rest > -OVER else None

@@ -15,7 +15,7 @@ from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
 from workshop.web import presence
 from workshop.web.auth_middleware import IDENTITY_HEADER
-from workshop.web.page_rewriter import with_notice as mark
+from workshop.web.templates import render
 
 PAGE = "page"  # where a visitor's session keeps the page that is shown
 BESIDE = "pages-beside"  # where a visitor's session keeps the pages of the place that is shown
@@ -50,8 +50,7 @@ def recorded() -> RecordingOrigin | None:
 
 def marked(page: str) -> bytes:
     """A page for a file, which says itself where it is from."""
-    origin, content = recorded(), page.encode()
-    return content if origin is None else mark(content, origin)
+    return page.replace("<body>", f"<body>{render('recording')}", 1).encode()
 
 
 def not_up(session: SessionRecord | None) -> str:
@@ -75,7 +74,8 @@ def heading(title: str, words: str = "") -> Identity:
     with st.container(horizontal=True, vertical_alignment="center", key="heading"):
         st.header(title, anchor=False, width="stretch")
         for page in st.session_state.get(BESIDE, []):
-            st.page_link(page)
+            with st.container(key=f"beside-{page.url_path}{'-here' if page.title == title else ''}", width="content"):
+                st.page_link(page)
     if recorded() is None:
         presence.shared().visit(identity, title)
     if words:

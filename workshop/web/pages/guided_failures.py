@@ -19,7 +19,7 @@ from workshop.web.pages import blocks, frame, links, predictions
 
 ABOUT = "Each of these goes wrong in its own way. Predict what happens, run it, run the fix, compare the two."
 EVERY = 3.0  # seconds between looks while one of these runs goes on
-RECENT = 300  # newest runs of the session that are searched for runs of these failures
+RECENT = 60  # newest runs of its workload that are searched for those of a failure
 BUTTONS: Mapping[Side, str] = {"broken": "Run it", "fixed": "Run the fix"}
 
 Runs = Mapping[Side, RunRecord | None]  # the newest run with the mistake, and the newest without it if there is one
@@ -52,11 +52,13 @@ def _live(newest: Mapping[str, Runs]) -> bool:
 
 def _newest(session: SessionRecord | None, failures: Sequence[Failure]) -> dict[str, Runs]:
     """The newest two runs of each failure. A failure that is typed has a session of its own."""
-    recent = frame.store().runs(limit=RECENT)
-    here = [run for run in recent if session and run.session_id == session.id]
+    recent = {name: frame.store().runs(workload=name, limit=RECENT) for name in {each.workload for each in failures}}
 
     def newest(failure: Failure, side: Side) -> RunRecord | None:
-        return next((run for run in (recent if failure.command else here) if _shows(run, failure, side)), None)
+        runs = [
+            run for run in recent[failure.workload] if failure.command or (session and run.session_id == session.id)
+        ]
+        return next((run for run in runs if _shows(run, failure, side)), None)
 
     return {failure.name: {side: newest(failure, side) for side in failure.sides} for failure in failures}
 

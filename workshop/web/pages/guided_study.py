@@ -24,7 +24,7 @@ STATE = {
 
 def view(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
     """Draw the steps, and the chosen one with its results as they arrive."""
-    report: GuidedReport = read_report(study)[0]
+    report: GuidedReport = read_report(study)
     key = st.query_params["step"] = _chosen(report)
     step_report, guide = report.step(key), report.step_results.guide
     step = step_report.step
@@ -68,7 +68,7 @@ def _questions(report: GuidedReport, key: str) -> dict[str, Ask]:
 
 
 def _now(study_id: int, key: str) -> tuple[GuidedReport, StepReport]:
-    report: GuidedReport = read_report(frame.store().study(study_id))[0]
+    report: GuidedReport = read_report(frame.store().study(study_id))
     return report, report.step(key)
 
 

@@ -98,7 +98,7 @@ def _field(question: Ask) -> float | str | None:
         return st.radio(question.question, question.options, index=None)
     kind = int if question.step >= 1 else float
     return st.number_input(
-        f"{question.question} [{question.unit}]",
+        f"{question.question} [{'times' if question.unit == 'x' else question.unit}]",
         min_value=kind(question.low),
         max_value=kind(question.high),
         value=None,

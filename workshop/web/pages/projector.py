@@ -53,6 +53,7 @@ def _draw(store: Store, identity: Identity, session: SessionRecord | None) -> No
     if rounds and frame.recorded() is None:
         blocks.leave(f"/quiz/{rounds[0].id}/projector?follow=class")
         return
+    classroom_bar.draw_pace(classroom.pace(store))
     run = current_run(store)
     if run is not None:
         run_view(run.id, identity, projector=True)

@@ -30,10 +30,9 @@ def page() -> SessionRecord | None:
     here, kinds = st.session_state[frame.PAGE], registry.studies()
     identity = frame.heading(here.title, here.summary)
     with st.container(horizontal=True, key="kinds"):
-        links.link(ALL, "All")
         for other in registry.pages():
             if other.name in {kind.page for kind in kinds.values()}:
-                links.link(other.name, frame.plain(other.title))
+                links.link(other.name, "All" if other.name == ALL else frame.plain(other.title))
     session = frame.choose_session()
     names = None if here.name == ALL else [name for name, kind in kinds.items() if kind.page == here.name]
     studies = frame.store().studies(names, limit=MOST)

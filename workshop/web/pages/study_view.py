@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -65,24 +66,40 @@ def _state(study: StudyRecord) -> tuple[object, ...]:
 def _download(study_id: int) -> None:
     """The report in files, as it is when somebody asks for one."""
 
-    def content() -> tuple[Report, list[Card]]:
-        report, all_cards, _ = read_report(frame.store().study(study_id))
-        return report, all_cards
+    def page() -> bytes:
+        study = frame.store().study(study_id)
+        return frame.marked(export.page(read_report(study), read_cards(study)))
+
+    def data() -> bytes:
+        return export.table(read_report(frame.store().study(study_id))).encode()
 
     name = f"study-{study_id}"
-    blocks.download("Download as HTML", lambda: frame.marked(export.page(*content())), f"{name}.html", "text/html")
-    blocks.download("Download its data as CSV", lambda: export.table(content()[0]).encode(), f"{name}.csv", "text/csv")
+    blocks.download("Download as HTML", page, f"{name}.html", "text/html")
+    blocks.download("Download its data as CSV", data, f"{name}.csv", "text/csv")
 
 
-def read_report(study: StudyRecord) -> tuple[Any, list[Card], int]:
-    """The report of a study, its cards, and its expected number of trials; made once for all visitors."""
-    return _cached((study.id, study.created_at, *_state(study)), study)
+def read_report(study: StudyRecord) -> Any:
+    """The report of a study, made once for all visitors; again every few seconds while the study goes on."""
+    return _report(_key(study), study)
 
 
-@st.cache_resource(ttl=EVERY - 0.5, max_entries=32, show_spinner=False)
-def _cached(state: tuple[object, ...], _study: StudyRecord) -> tuple[Report, list[Card], int]:
-    report = any_report(frame.store(), _study)
-    return report, cards_of(report), expected(report)
+def read_cards(study: StudyRecord) -> list[Card]:
+    """The cards of a study, made as rarely as its report."""
+    return _cards_of(_key(study), study)
+
+
+def _key(study: StudyRecord) -> tuple[object, ...]:
+    return study.id, study.created_at, *_state(study), time.time() // (EVERY - 0.5) if live(study) else 0
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _report(key: tuple[object, ...], _study: StudyRecord) -> Report:
+    return any_report(frame.store(), _study)
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _cards_of(key: tuple[object, ...], _study: StudyRecord) -> list[Card]:
+    return cards_of(read_report(_study))
 
 
 def show(study: StudyRecord, session: SessionRecord | None, identity: Identity) -> None:
@@ -112,7 +129,7 @@ def _look(study_id: int, drawn_state: tuple[object, ...]) -> None:
 
 def _cards(study_id: int) -> None:
     with blocks.errors():
-        cards.show_page(read_report(frame.store().study(study_id))[1], f"study-{study_id}")
+        cards.show_page(read_cards(frame.store().study(study_id)), f"study-{study_id}")
 
 
 def _head(study_id: int, going: bool, session: SessionRecord | None, identity: Identity) -> None:
@@ -122,7 +139,8 @@ def _head(study_id: int, going: bool, session: SessionRecord | None, identity: I
         study = frame.store().study(study_id)
         if going and not live(study):
             st.rerun()  # the whole page once more, which no longer asks
-        report, _, total = read_report(study)
+        report = read_report(study)
+        total = expected(report)
         with st.container(border=True, key="study-head"):
             parts = [STATE["running" if going else study.state], f"{study.done} of {total} runs"]
             if going or study.state in START:

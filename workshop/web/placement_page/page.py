@@ -23,8 +23,7 @@ from workshop.report.failures import failures
 from workshop.report.figures.machine import machine_picture, sharing_words
 from workshop.report.panels.outcome import LEGEND
 from workshop.store.records import Identity, SessionRecord
-from workshop.web import actions, limits, worker_gate
-from workshop.web.limits import TooManyRequests
+from workshop.web import actions
 from workshop.web.pages import blocks, frame
 from workshop.web.pages.guided_failures import guided_failures
 from workshop.web.pages.live import draw_figure, run_view
@@ -40,7 +39,6 @@ Paste what your `mpirun` printed, with whatever stands around it: Open MPI's `--
 `--display map`, Intel MPI's `I_MPI_DEBUG=5` or `-print-rank-map`, MPICH's `HYDRA_TOPO_DEBUG=1`.
 """
 LONGEST = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
-PATIENCE = 4 * LONGEST  # seconds to wait for one's turn
 MOST_UNITS = 1024  # processing units that a picture has room for
 NOTATION = """Open MPI's notation: brackets are packages, / stands between cores, each letter is a hardware thread,
 and B is where the rank may run."""
@@ -83,7 +81,8 @@ def _compose(session: SessionRecord | None, identity: Identity) -> None:
         else:
             with answer:
                 st.markdown("#### Where the ranks would run")
-                predicted = _predicted(composed, identity)
+                unknown = tuple(composed.message.get("unknown", ()))
+                predicted = _ask_mapper(composed.placement.model_dump_json(), composed.machine, unknown)
                 _show(composed, predicted)
             with commands:  # which put ranks on the hosts of the map
                 st.markdown("#### How to say it")
@@ -189,25 +188,13 @@ def _read(text: str, composed: Composition | None) -> tuple[Read, str]:
         return alone, str(error)
 
 
-def _predicted(composed: Composition, identity: Identity) -> Prediction:
-    """The mapper's answer, or in its note why it gave none."""
-    try:
-        unknown = tuple(composed.message.get("unknown", ()))
-        who = limits.person(identity)
-        return _ask_mapper(composed.placement.model_dump_json(), composed.machine, unknown, who)
-    except TooManyRequests as error:
-        return Prediction(note=str(error))
-
-
 @st.cache_data(max_entries=512, ttl=60, show_spinner="Asking the mapper …")
-def _ask_mapper(placement: str, machine: str, unknown: tuple[str, ...], _who: int | None) -> Prediction:
-    """Ask the mapper once for everybody with the same question. Its failure is kept, too, because it may have taken
-    long. Raises TooManyRequests."""
+def _ask_mapper(placement: str, machine: str, unknown: tuple[str, ...]) -> Prediction:
+    """The mapper's answer, or in its note why it gave none. It is asked once for everybody with the same question. Its
+    failure is kept, too, because it may have taken long."""
     where, described = Placement.model_validate_json(placement), composition.read_machine(machine)
     try:
-        return worker_gate.gate().wait(_who, lambda: mapper.predict(where, described, LONGEST, unknown), PATIENCE)
-    except TooManyRequests:
-        raise  # isn't kept for others
+        return mapper.predict(where, described, LONGEST, unknown)
     except WorkshopError as error:
         return Prediction(note=str(error))
 

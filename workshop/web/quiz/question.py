@@ -6,14 +6,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import Any
 
 from workshop.quiz.deck import Deck
 from workshop.quiz.randomisation import ask
 from workshop.quiz.types import Mark, Question
 from workshop.store.records import QuizAnswer, QuizRound
-from workshop.web import worker_gate
 
 
 class RoundQuestion:
@@ -40,17 +38,11 @@ class RoundQuestion:
         return self._solution
 
     async def judge(self, answers: Iterable[Any]) -> None:
-        """Judge those that aren't yet, in a thread; placements, each of which takes the mapper a fifth of a second, one
-        by one through the gate for such work. Raises WorkshopError where the mapper can't tell."""
+        """Judge those that aren't yet, in a thread. Raises WorkshopError where the mapper can't tell."""
         async with self._one:
             missing = {_key(answer): answer for answer in answers if _key(answer) not in self._marks}
-            if not self.question.slow:
-                if missing:
-                    self._marks |= await asyncio.to_thread(self._grade, missing)
-                return
-            for key, answer in missing.items():
-                # A question has its own share, whoever hosts it.
-                self._marks |= await worker_gate.gate().do(self, partial(self._grade, {key: answer}), reserved=True)
+            if missing:
+                self._marks |= await asyncio.to_thread(self._grade, missing)
 
     def mark(self, answer: Any) -> Mark | None:
         """Of an answer; None where it was not judged."""

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
+from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import pictures
@@ -77,6 +78,12 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         except WorkshopError as error:
             return PlainTextResponse(str(error), 404)
 
+    async def here(websocket: WebSocket) -> None:
+        """Keep who reads a round's last page on the line, so that they count as here."""
+        await websocket.accept()
+        while (await websocket.receive())["type"] != "websocket.disconnect":
+            pass
+
     return [
         Route("/quiz", joining.respond, methods=["GET", "POST"]),
         route("", player, staff=False),
@@ -85,6 +92,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         route("/code.svg", _code),
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", partial(socket.serve, rooms=rooms)),
+        WebSocketRoute("/quiz/here", here),
         Mount("/assets/quiz", Scripts(directory=Path(__file__).parent / "static")),
         *results.routes(store),
         *self_study.routes(store),

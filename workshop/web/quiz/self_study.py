@@ -8,6 +8,7 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
+from anyio import CapacityLimiter, to_thread
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -21,8 +22,9 @@ from workshop.quiz.self_study import QuizLearner, SelfStudy
 from workshop.quiz.types import Question
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
-from workshop.web import limits, request_body, templates, worker_gate
+from workshop.web import request_body, templates
 
+AT_ONCE = 2  # answers that are judged at a time: the mapper takes a fifth of a second for a placement
 LARGEST = 20_000  # bytes of an answer
 ANSWER = "a JSON object with question, answer and attempt"
 LINE = 120  # characters of a question in a list
@@ -33,6 +35,8 @@ Act = Callable[["DeckPage", Mapping[str, Any]], dict[str, Any]]
 
 
 def routes(store: Store) -> list[BaseRoute]:
+    turns = CapacityLimiter(AT_ONCE)
+
     def route(path: str, act: Act, method: str) -> Route:
         async def respond(request: Request) -> Response:
             try:
@@ -41,10 +45,11 @@ def routes(store: Store) -> list[BaseRoute]:
                     if method == "POST"
                     else request.path_params
                 )
-                return JSONResponse(await _answered(store, request, act, values), headers=FRESH)
+                limiter = turns if method == "POST" else None
+                done = await to_thread.run_sync(_done, store, request, act, values, limiter=limiter)
+                return JSONResponse(done, headers=FRESH)
             except WorkshopError as error:
-                status = 429 if isinstance(error, limits.TooManyRequests) else 400
-                return JSONResponse({"error": str(error)}, status, FRESH)
+                return JSONResponse({"error": str(error)}, 400, FRESH)
 
         return Route(f"/quiz/alone/{{deck}}{path}", respond, methods=[method])
 
@@ -108,25 +113,6 @@ def _place(self_study: SelfStudy, question: Question, answer: QuizAnswer | None)
         "right": answer.right if answer else None,
         "share": answer.share if answer else None,
     }
-
-
-async def _answered(store: Store, request: Request, act: Act, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer of `_done`. A request that may need the mapper goes through the worker gate. Raises WorkshopError."""
-    if not await run_in_threadpool(_is_heavy, store, request, values.get("question")):
-        return await run_in_threadpool(_done, store, request, act, values)
-    who = limits.person(request.state.identity)
-    return await worker_gate.gate().do(who, lambda: _done(store, request, act, values))
-
-
-def _is_heavy(store: Store, request: Request, question: Any) -> bool:
-    """Whether this is about a placement that the mapper may have to judge: what is looked at before it is answered is
-    not. Raises WorkshopError."""
-    if not isinstance(question, str):
-        return False
-    deck, _ = _deck(request)
-    if not any(deck_question.id == question and deck_question.slow for deck_question in deck.questions):
-        return False
-    return request.method == "POST" or question in _attempt(store, request).answers()
 
 
 def _done(store: Store, request: Request, act: Act, values: Mapping[str, Any]) -> dict[str, Any]:

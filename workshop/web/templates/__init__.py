@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
+from workshop.store.read_only import RecordingOrigin
 from workshop.web.auth_middleware import FRAMES
 
 PLAIN = (
@@ -27,6 +28,15 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
+
+
+_ENVIRONMENT.globals["recording"] = None
+
+
+def mark(origin: RecordingOrigin | None) -> None:
+    """Have all plain pages and files say that they are of a recording, so that nobody takes them for a session that
+    goes on."""
+    _ENVIRONMENT.globals["recording"] = origin
 
 
 def render(name: str, **values: Any) -> str:

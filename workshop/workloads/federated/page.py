@@ -9,7 +9,7 @@ from workshop.report.failures import failures_of
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.web.pages import blocks, cards, frame, links, predictions, studies
 from workshop.web.pages.guided_failures import guided_failures
-from workshop.web.pages.study_view import EVERY, live, read_report
+from workshop.web.pages.study_view import EVERY, live, read_cards, read_report
 from workshop.workloads.federated.study.kind import ASKS, answer
 
 INVERSION = (
@@ -104,13 +104,14 @@ def view(study: StudyRecord, session: SessionRecord | None, identity: Identity) 
 
 def _see(study_id: int, identity: Identity) -> None:
     with blocks.errors():
-        report, page_cards, _ = read_report(frame.store().study(study_id))
+        study = frame.store().study(study_id)
+        report = read_report(study)
         if not report.seeds and report.now is None:
             st.caption("Nothing has been learned yet.")
             return
         answers, done = {other: answer(report, other) for other in ASKS}, report.study.finished_at is not None
         if done:
             predictions.score(ASKS, predictions.guesses_of(study_id, ASKS, identity), answers, AGAINST)
-        cards.show_page(page_cards, f"federated-{study_id}")
+        cards.show_page(read_cards(study), f"federated-{study_id}")
         if done and identity.role == "instructor":
             predictions.everybody(study_id, ASKS, answers)

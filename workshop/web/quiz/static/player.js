@@ -179,6 +179,7 @@ const VIEWS = {
   },
 
   ended: (named) => {
+    new WebSocket(`${location.origin.replace("http", "ws")}/quiz/here`); // who reads this page is here, see routes.py
     place(named, [heading("The round has ended"), element("p", "lead", "Thank you for taking part."), standing(),
       document.body.dataset.member ? ways() : null, state.ranking ? podium(state.ranking, you.nickname) : null]);
   },
