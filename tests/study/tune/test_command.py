@@ -68,7 +68,7 @@ def test_a_study_on_a_terminal_and_as_json(store: Store) -> None:
     shown = workshop("study", "show", str(made.id))
     assert shown.returncode == 0, shown.stderr
     assert narrow(shown.stdout), shown.stdout
-    for words in ("tuning of mnist in 150 s - completed", "Verdict:", "Why:", "failed", "(naive start)", "(default)"):
+    for words in ("tuning of mnist in 2.5 min - completed", "Verdict:", "Why:", "failed", "(naive start)", "(default)"):
         assert words in " ".join(shown.stdout.split()), words
     command = shown.stdout.partition("workshop run ")[2].partition("The same without")[0]
     told = answer("study", "show", str(made.id))
