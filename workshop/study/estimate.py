@@ -41,8 +41,8 @@ def remaining_work(store: Store, sofar: Sofar) -> Remaining:
     number = len(missing(trials, runs)) + total - len(trials)
     if by_kind := kind(study.kind).seconds(store, sofar):
         return Remaining(number, *by_kind)
-    if own := remaining(trials, runs, total):
-        return Remaining(number, own, "as its own runs took")
+    if from_trials := remaining(trials, runs, total):
+        return Remaining(number, from_trials, "as its own runs took")
     each, why = seconds_each(store, study.workload, study.description.get("params") or {})
     return Remaining(number, number * each, why)
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 COMPARED = 2  # trials that are run in any case: the default and the naive start
 TRIAL = 15.0  # seconds that a trial takes, about: most are for its ranks to start and to import their libraries
-AGAIN = 2  # rounds in which the best and the naive start are measured again, where the budget allows
+FINAL_ROUNDS = 2  # rounds in which the best and the naive start are measured again, where the budget allows
 AT_RANDOM = 6  # measured trials before the sampler has a model
 MEASURED = 3.0  # seconds that a trial should measure
 ENOUGH = (1.5, 6.0)  # seconds that are long enough and short enough
@@ -87,11 +87,11 @@ def distributions(study: TuneStudy) -> dict[str, optuna.distributions.BaseDistri
 
 def _running(studied: optuna.Study, study: TuneStudy) -> Iterator[tuple[optuna.trial.Trial, str]]:
     """The trials that Optuna takes for running, each with its point as a key."""
-    from optuna.trial import Trial as Asked
+    from optuna.trial import Trial as OptunaTrial
     from optuna.trial import TrialState
 
     for frozen in studied.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-        yield Asked(studied, frozen._trial_id), key(study.point(frozen.params) or {})
+        yield OptunaTrial(studied, frozen._trial_id), key(study.point(frozen.params) or {})
 
 
 def more(sofar: Sofar) -> list[Trial]:
@@ -111,28 +111,28 @@ def _next(study: TuneStudy, sofar: Sofar) -> Point | None:
     from optuna.trial import TrialState
 
     tried, runs = sofar.trials, sofar.runs
-    known = {key(trial.point): trial for trial in tried}
+    trial_by_point = {key(trial.point): trial for trial in tried}
     studied = optuna_study(sofar.study, study.seed + len(tried))
     points = {key(point): point for point in study.points()}
     waiting = None
-    for asked, name in _running(studied, study):
-        if name in known:
-            rate = measured(known[name], runs, study.rate)
-            ended = TrialState.PRUNED if known[name].pruned else TrialState.FAIL
-            studied.tell(asked, rate, state=None if rate else ended)
+    for optuna_trial, name in _running(studied, study):
+        if name in trial_by_point:
+            rate = measured(trial_by_point[name], runs, study.rate)
+            ended = TrialState.PRUNED if trial_by_point[name].pruned else TrialState.FAIL
+            studied.tell(optuna_trial, rate, state=None if rate else ended)
         elif name in points and waiting is None:
             waiting = points[name]
         else:  # a command was killed before all of its settings were chosen
-            studied.tell(asked, state=TrialState.FAIL)
+            studied.tell(optuna_trial, state=TrialState.FAIL)
     if waiting is not None:
         return waiting
     if len(tried) >= COMPARED:
         last = finalists(study, tried, runs)
-        ahead = spent(tried, runs) + usual(tried, runs) + AGAIN * spent(last, runs)
+        ahead = spent(tried, runs) + usual(tried, runs) + FINAL_ROUNDS * spent(last, runs)
         if ahead > study.budget or (study.most_trials is not None and len(tried) >= study.most_trials):
             return None
     most = most_ranks(study, tried, runs) if len(tried) >= COMPARED else math.inf
-    candidates = [name for name, point in points.items() if name not in known and point["ranks"] <= most]
+    candidates = [name for name, point in points.items() if name not in trial_by_point and point["ranks"] <= most]
     if not candidates:
         return None
     choices = distributions(study)
@@ -159,12 +159,14 @@ def hopeless(sofar: Sofar, trial: Trial, watched: Watched) -> str | None:
     if trial.repeat > 1 or watched.rate is None:
         return None
     study, studied, step = TuneStudy.read(sofar.study), optuna_study(sofar.study), int(watched.seconds)
-    asked = next((asked for asked, name in _running(studied, study) if name == key(trial.point)), None)
-    if asked is None:  # a failed trial that is run again
+    optuna_trial = next(
+        (optuna_trial for optuna_trial, name in _running(studied, study) if name == key(trial.point)), None
+    )
+    if optuna_trial is None:  # a failed trial that is run again
         return None
-    if step not in studied.get_trials(deepcopy=False)[asked.number].intermediate_values:
-        asked.report(watched.rate, step)
-    if key(trial.point) == key(study.naive) or not asked.should_prune():
+    if step not in studied.get_trials(deepcopy=False)[optuna_trial.number].intermediate_values:
+        optuna_trial.report(watched.rate, step)
+    if key(trial.point) == key(study.naive) or not optuna_trial.should_prune():
         return None
     rate = words.quantity(watched.rate, study.unit)
     return f"After {words.seconds(watched.seconds)} it did {rate}, less than the median of the trials before it."
@@ -174,7 +176,7 @@ def finals(study: TuneStudy, tried: Sequence[Trial], runs: Mapping[int, RunRecor
     """The repeats at the end: rounds of the best and the naive start, as many as the budget allows."""
     chosen = finalists(study, tried, runs)
     each = spent(chosen, runs)
-    rounds = min(int(max(study.budget - spent(tried, runs), 0.0) // each), AGAIN) if each else 0
+    rounds = min(int(max(study.budget - spent(tried, runs), 0.0) // each), FINAL_ROUNDS) if each else 0
     cells = [Cell(trial.label, trial.params, trial.placement, trial.point) for trial in chosen]
     return interleave(cells, rounds, first=len(tried) + 1, repeat=2)
 
@@ -198,7 +200,7 @@ def total(sofar: Sofar) -> int:
     each = usual(first, sofar.runs) or TRIAL
     likely = len(first) + int(max(study.budget - spent(first, sofar.runs), 0.0) // each)
     if study.most_trials is not None:
-        likely = min(likely, study.most_trials + AGAIN * COMPARED)
+        likely = min(likely, study.most_trials + FINAL_ROUNDS * COMPARED)
     return max(likely, COMPARED, len(first))
 
 
