@@ -8,14 +8,16 @@ is the worst of all seeds.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from benchmarks import Document, document, interleaved, machine, ratio, row, say
 from benchmarks.processes import SECONDS, own_state
 from workshop.core import machines
 from workshop.core.errors import WorkshopError
+from workshop.mpi import inventory
 from workshop.registry import workload as workload_of
 from workshop.report.activity import duration
 from workshop.sessions import client
@@ -26,14 +28,15 @@ from workshop.study import runner
 from workshop.study.results import rate_of
 from workshop.study.trials import Cell, interleave
 from workshop.study.tune.kind import tune_report
-from workshop.study.tune.plan import TuneLimits, offer_here, plan
+from workshop.study.tune.plan import missing_here, plan
 from workshop.study.tune.search import length
-from workshop.study.tune.study import Point, TuneStudy, key, label
+from workshop.study.tune.study import YIELD, Point, TuneStudy, key, label
 
+Limits = tuple[Sequence[int], Mapping[str, Sequence[Any]], int]  # threads, knobs, how many points to begin with
 ALONE = False  # its runs are measured ones, which hold the lock themselves
 # 32 cells on two cores, without impossible and duplicate ones, and a few to see that the bench works.
-GRID = TuneLimits(threads=(1, 2, 4), knobs={"env.HOROVOD_CYCLE_TIME": (None,)}, yields=("1",))
-QUICK = TuneLimits(ranks=(1, 2), threads=(1,), knobs={"backend": ("numba",)}, yields=("1",))
+GRID: Limits = ((1, 2, 4), {"env.HOROVOD_CYCLE_TIME": (None,), YIELD: ("1",)}, 3)
+QUICK: Limits = ((1,), {"backend": ("numba",), YIELD: ("1",)}, 2)
 PARAMS = {"sgan": {"data": "digits"}, "kmeans": {"points": 60_000, "clusters": 8, "iterations": 20}}
 SHARE, MARGIN = 0.25, 0.96  # of the grid's cost that the tuner may take; the time of a trial is known only at its end
 
@@ -49,25 +52,28 @@ class Found:
 
 def run(repeats: int = 4, seeds: tuple[int, ...] = (1, 2), workload: str = "sgan") -> Document:
     """Measure; returns the document. Raises WorkshopError. The workload kmeans has a few short cells alone."""
-    chosen, grid = workload_of(workload), GRID if workload == "sgan" else QUICK
+    chosen, (threads, knobs, begin) = workload_of(workload), GRID if workload == "sgan" else QUICK
     where = machine(("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel", "optuna"))
     with own_state(), Store.open() as store:
-        study = plan(chosen, PARAMS.get(workload, {}), machines.this(), offer=offer_here(chosen), limits=grid)
-        first = study.cell(study.begin[0], {study.length.param: study.length.value})
+        mpis = inventory.installed()
+        params, absent = PARAMS.get(workload, {}), missing_here(chosen, mpis)
+        study = plan(chosen, params, machines.this(), budget=SECONDS, mpis=mpis, missing=absent)
+        study = replace(study, threads=threads, knobs={**study.knobs, **knobs}, begin=study.begin[:begin])
+        first = study.cell(study.begin[0], {})
         with private_session(store, client.placement_in(None, first.placement)) as session:
             ran = partial(_ran, store, session, workload)
             warm = ran(first)  # fills the caches and determines the length of trials
             value = length(study, [replace(interleave([first], 1)[0], run_id=warm.id)], {warm.id: warm})
-            study = replace(study, length=replace(study.length, fixed=True, value=value[study.length.param]))
+            study = replace(study, params={**study.params, **value}, fixed=True)
             points = study.points()
             say(f"{len(points)} cells once, the tuner {len(seeds)} times, {repeats} rounds of what they found.")
-            best, rates = exhaustive(study, lambda point: ran(_cell(study, point)))
+            best, rates = exhaustive(study, lambda point: ran(study.cell(point, {})))
             budget = SHARE * MARGIN * best.seconds
             searches = {seed: tuned(store, session, replace(study, budget=budget, seed=seed)) for seed in seeds}
             compared = [study.naive, best.point, *(search.point for search in searches.values())]
 
             def turn(point: Point) -> float:
-                if (rate := rate_of(ran(_cell(study, point)), study.rate)) is None:
+                if (rate := rate_of(ran(study.cell(point, {})), study.rate)) is None:
                     raise WorkshopError(f"A run that is compared ({label(point)}) did not work.")
                 return rate
 
@@ -119,11 +125,6 @@ def tuned(store: Store, session: SessionRecord, seeded: TuneStudy) -> Found:
     if report.best is None:
         raise WorkshopError(f"The tuner with the seed {seeded.seed} has found nothing that runs.")
     return Found(dict(report.best.point), report.spent, len(report.trials))
-
-
-def _cell(study: TuneStudy, point: Point) -> Cell:
-    """The cell at a point, with the common length of trials."""
-    return study.cell(point, {study.length.param: study.length.value})
 
 
 def _ran(store: Store, session: SessionRecord, workload: str, cell: Cell) -> RunRecord:

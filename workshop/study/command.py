@@ -106,18 +106,14 @@ def go_on(
 
 
 def with_notices(err: Any, look: Any) -> Any:
-    """A callback that calls `look` and prints whom the study waits for, and why its estimate has changed."""
-    from workshop.core import words
-
-    waits = changed = ""
+    """A callback that calls `look` and prints whom the study waits for."""
+    waits = ""
 
     def both(now: Any) -> None:
-        nonlocal waits, changed
+        nonlocal waits
         if now.waits not in ("", waits):
             err.print(now.waits)
-        if now.changed not in ("", changed):
-            err.print(f"About {words.long(now.seconds_left)} left, {now.total - now.done} runs: {now.changed}.")
-        waits, changed = now.waits, now.changed
+        waits = now.waits
         look(now)
 
     return both

@@ -16,18 +16,15 @@ from workshop.study.kinds import Sofar, expected, kind
 from workshop.study.trials import Planned, missing, remaining
 
 SECONDS = 30.0  # where nothing is known
-SAME = 1.25  # two estimates whose ratio is less than this are the same
 
 
 @dataclass(frozen=True)
 class Remaining:
-    """The runs that a study still needs. `why` is the source of the estimate. `changed` is the reason why the estimate
-    differs from the first one ("" if it doesn't)."""
+    """The runs that a study still needs, and their estimated seconds. `why` is the source of the estimate."""
 
     runs: int
     seconds: float
     why: str = ""
-    changed: str = ""
 
     def after(self, runs: Iterable[RunRecord]) -> float:
         """The seconds without those that `runs` have been going on for."""
@@ -42,12 +39,12 @@ def remaining_work(store: Store, sofar: Sofar) -> Remaining:
     study, trials, runs = sofar.study, sofar.trials, sofar.runs
     total = expected(sofar)
     number = len(missing(trials, runs)) + total - len(trials)
-    price, why = _seconds(store, sofar, number, min((run.queued_at for run in runs.values()), default=None))
-    seconds = price
-    if any(run.status == "completed" for run in runs.values()):
-        by_kind = kind(study.kind).seconds(store, sofar, None)
-        seconds, why = by_kind or (remaining(trials, runs, total) or price, "as its own runs took")
-    return Remaining(number, seconds, why, _changed(sofar, total, seconds, price))
+    if by_kind := kind(study.kind).seconds(store, sofar):
+        return Remaining(number, *by_kind)
+    if from_trials := remaining(trials, runs, total):
+        return Remaining(number, from_trials, "as its own runs took")
+    each, why = seconds_each(store, study.workload, study.description.get("params") or {})
+    return Remaining(number, number * each, why)
 
 
 def planned_work(store: Store, planned: Planned) -> Remaining:
@@ -61,39 +58,12 @@ def planned_work(store: Store, planned: Planned) -> Remaining:
 def ahead_words(store: Store, sofar: Sofar) -> str:
     """The number of runs that a study still needs, and the estimated time."""
     ahead = remaining_work(store, sofar)
-    why = f"{ahead.why}; {ahead.changed}" if ahead.changed else ahead.why
-    return f"{words.count(ahead.runs, 'run')} to go, about {words.long(ahead.seconds)} ({why})"
+    return f"{words.count(ahead.runs, 'run')} to go, about {words.long(ahead.seconds)} ({ahead.why})"
 
 
-def _seconds(store: Store, sofar: Sofar, number: int, before: float | None) -> tuple[float, str]:
-    study = sofar.study
-    if by_kind := kind(study.kind).seconds(store, sofar, before):
-        return by_kind
-    each, why = seconds_each(store, study.workload, study.description.get("params") or {}, before)
-    return number * each, why
-
-
-def _changed(sofar: Sofar, total: int, seconds: float, price: float) -> str:
-    """The reason why an estimate differs from the first one, in words that follow a colon."""
-    reasons = []
-    if seconds > SAME * price:
-        reasons.append("runs take longer than estimated")
-    elif price > SAME * seconds:
-        reasons.append("runs take less time than estimated")
-    if pruned := sum(trial.pruned is not None and trial.error is None for trial in sofar.trials):
-        reasons.append(f"{words.count(pruned, 'run')} {words.verb(pruned, 'was', 'were')} pruned")
-    first = kind(sofar.study.kind).total(Sofar(sofar.study, [], {}))
-    if first and first != total:
-        more = "more" if total > first else "fewer"
-        reasons.append(f"its results require {abs(total - first)} {more} in all than first planned")
-    return words.listed(reasons)
-
-
-def seconds_each(
-    store: Store, workload: str, params: Mapping[str, Any], before: float | None = None
-) -> tuple[float, str]:
+def seconds_each(store: Store, workload: str, params: Mapping[str, Any]) -> tuple[float, str]:
     """The estimated seconds of a run, and the source of the estimate, as `usual_time` has it."""
-    usual = usual_time(store, workload, params, before=before)
+    usual = usual_time(store, workload, params)
     if usual is None:
         return SECONDS, f"at {SECONDS:.0f} s a run, which is a guess: {workload_title(workload)} has not run here yet"
     which = "" if usual.same_params else " with other settings"

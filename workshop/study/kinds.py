@@ -102,10 +102,10 @@ class Kind:
 
     `more` is called when no trial is missing. It returns further trials, with continued numbers, or none if the study
     is complete. `total` is the estimated number of all trials. `hopeless` is called about twice a second during a trial
-    and returns the reason for which it is pruned. `seconds` estimates the time of all missing trials from runs that
-    were queued before a moment (None: from all), with the source of the estimate; None if the kind has no better
-    estimate than the common one. `measured`: trials are compared by speed, so they get fresh ranks and the machine for
-    themselves. `columns` are further figures of a trial's run, by name.
+    and returns the reason for which it is pruned. `seconds` estimates the time of all missing trials, with the source
+    of the estimate; None if the kind has no better estimate than the common one. `measured`: trials are compared by
+    speed, so they get fresh ranks and the machine for themselves. `columns` are further figures of a trial's run, by
+    name.
 
     `cards` refers to a function that returns the cards of a report. Their names are unique and include "verdict" and
     "runs". If it is empty, the trials are shown. `view` refers to a function `(study, session, identity)` that draws a
@@ -119,7 +119,7 @@ class Kind:
     more: Callable[[Sofar], list[Trial]] = lambda sofar: []
     total: Callable[[Sofar], int] = lambda sofar: len(sofar.trials)
     hopeless: Callable[[Sofar, Trial, Watched], str | None] = lambda sofar, trial, watched: None
-    seconds: Callable[[Store, Sofar, float | None], tuple[float, str] | None] = lambda store, sofar, before: None
+    seconds: Callable[[Store, Sofar], tuple[float, str] | None] = lambda store, sofar: None
     measured: bool = True
     columns: Callable[[RunRecord], Mapping[str, float]] = lambda run: {}
     cards: str = ""

@@ -35,7 +35,6 @@ class Progress:
     done: int
     total: int
     seconds_left: float | None  # None: not known yet
-    changed: str = ""  # why that, or the total, is another than at first
     best: str = ""  # the best cell so far, in words
     waits: str = ""  # the sentence on who measures on the machine that the run waits for
 
@@ -65,7 +64,7 @@ class TrialMonitor:
 
         def look(now: RunRecord) -> None:
             for_whom = waits if now.status == "queued" else ""
-            self.on_look(Progress(trial, now, done, total, ahead.after([now]), ahead.changed, top, for_whom))
+            self.on_look(Progress(trial, now, done, total, ahead.after([now]), top, for_whom))
             if now.status != "running":
                 return
             if time.time() - (now.started_at or 0.0) > self.limit:

@@ -12,14 +12,14 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.mpi import openmpi
 from workshop.registry import workload
-from workshop.study.tune.plan import Offer, TuneLimits, plan, read_budget
+from workshop.study.tune.plan import plan, read_budget
 from workshop.study.tune.study import TuneStudy, label, placed
 
 TWO = machines.read("1x2")
 
 
 def planned(name: str = "mnist", given: dict[str, Any] | None = None, machine: Any = TWO, **more: Any) -> TuneStudy:
-    return plan(workload(name), given or {}, machine, **more)
+    return plan(workload(name), given or {}, machine, budget=300.0, **more)
 
 
 @pytest.mark.real
@@ -38,6 +38,8 @@ def test_two_cores() -> None:
         "2 ranks × 1 thread, bound to core, horovod",
         "1 rank × 2 threads, bound to core, horovod",
         "2 ranks × 1 thread, bound to core, mpi",
+        "2 ranks × 1 thread, bound to core, mpi-per-tensor",
+        "2 ranks × 1 thread, bound to core, parameter-server",
     ]
     naive = placed(asked.naive, {})
     assert openmpi.arguments(naive, 2)[:4] == ["--map-by", "core", "--bind-to", "core"], (
@@ -62,7 +64,7 @@ def test_larger_machines_have_more_places() -> None:
 
 @pytest.mark.real
 def test_what_can_not_be_had_is_not_tried() -> None:
-    asked = planned(offer=Offer(missing={"horovod": "it is not built here"}))
+    asked = planned(missing={"horovod": "it is not built here"})
     assert "horovod" not in asked.knobs["exchange"]
     assert asked.left_out["exchange horovod: it is not built here"] == 1
     assert {point["env.HOROVOD_CYCLE_TIME"] for point in asked.points()} == {None}, "no cycle without Horovod"
@@ -86,9 +88,9 @@ def test_what_can_not_be_had_is_not_tried() -> None:
 @pytest.mark.real
 def test_what_somebody_sets_stays_as_it_is() -> None:
     asked = planned(given={"exchange": "mpi", "steps": "40"})
-    assert asked.knobs["exchange"] == ["mpi"] and asked.length.fixed and asked.length.value == 40
+    assert asked.knobs["exchange"] == ["mpi"] and asked.fixed and asked.params["steps"] == 40
     assert {point["exchange"] for point in asked.points()} == {"mpi"}
-    assert len(asked.begin) == 2
+    assert len(asked.begin) == 2, "no other exchange"
     assert "steps" in asked.load
 
 
@@ -102,18 +104,17 @@ def test_a_session_on_hosts_has_its_slots() -> None:
     assert {spot.map_by for spot in asked.spots} == {"auto", "node"}, "ranks are dealt out over hosts, too"
 
 
+def no_ranks(params: Any, ranks: int) -> None:
+    raise BadInput("It is too little.")
+
+
 @pytest.mark.real
 @pytest.mark.parametrize(
     ("name", "given", "more", "sentence"),
     [
         ("allreduce", {}, {}, "The tuner doesn't know what to try with allreduce"),
-        (
-            "mnist",
-            {"batch": 3},
-            {"limits": TuneLimits(ranks=(2, 4))},
-            "No number of ranks can work on this: don't divide",
-        ),
-        ("kmeans", {}, {"offer": Offer(missing={"numba": "x", "numpy": "x", "daal4py": "x"})}, "No backend can be had"),
+        ("mnist", {"batch": 64}, {"works": no_ranks}, "No number of ranks can work on this: It is too little"),
+        ("kmeans", {}, {"missing": {"numba": "x", "numpy": "x", "daal4py": "x"}}, "No backend can be had"),
         ("kmeans", {"backend": "daal4py"}, {}, "No installed MPI supports backend daal4py"),
     ],
 )

@@ -13,6 +13,7 @@ from workshop.core.placement import POLLING, Placement
 from workshop.registry import workload
 from workshop.study.tune import study as spots
 from workshop.study.tune.study import key, label, placed
+from workshop.study.tune.study import settings as settings_of
 
 YIELD, CYCLE = f"env.{POLLING}", "env.HOROVOD_CYCLE_TIME"
 
@@ -31,7 +32,10 @@ def spaces(draw: st.DrawFn) -> Any:
     exchanges = draw(st.lists(st.sampled_from(cases.EXCHANGES[1:]), min_size=1, unique=True))
     threads = draw(st.lists(st.integers(1, 8), min_size=1, unique=True))
     return cases.asked(
-        spots=found, threads=threads, cores=cores, knobs={"exchange": ["horovod", *exchanges], **cases.VARIABLES}
+        spots=found,
+        threads=threads,
+        cores=cores,
+        knobs={"exchange": ["horovod", *exchanges], **cases.VARIABLES, YIELD: spots.YIELDS},
     )
 
 
@@ -57,12 +61,14 @@ def test_points_are_possible_and_differ_in_what_they_do(asked: Any) -> None:
     assert len(effects) == len(points)
     assert len({label(point) for point in points}) == len(points), "people can tell them apart, too"
     assert {key(point) for point in asked.begin} <= {key(point) for point in points}
+    for point in (point for point in points if point not in asked.begin):
+        assert asked.point(settings_of(point)) == point, "and back from Optuna's parameters"
 
 
 def test_a_cell_shares_the_work_out() -> None:
     asked = cases.asked()
-    one, two = asked.naive, asked.begin[0]
-    assert asked.cell(one).params["batch"] == 128
+    two = asked.begin[0]
+    assert asked.cell(asked.naive, {}).params["batch"] == 128
     cell = asked.cell({**two, YIELD: "0", CYCLE: "5"}, {"steps": 40})
     assert cell.params == {"batch": 64, "steps": 40, "exchange": "horovod"}
     where = Placement.parse(cell.placement)
@@ -73,7 +79,7 @@ def test_a_cell_shares_the_work_out() -> None:
 
 def test_daal4py_only_goes_with_the_mpis_that_it_is_built_for() -> None:
     found = [cases.SPOTS[2], spots.Spot("mpich", 2, "auto", "core", 1, "0|1")]
-    asked = cases.asked(spots=found, workload="kmeans", knobs={"backend": ["numba", "daal4py"]}, begin=[])
+    asked = cases.asked(spots=found, workload="kmeans", knobs={"backend": ["numba", "daal4py"], YIELD: ["1"]}, begin=[])
     pairs = {(point["mpi"], point["backend"]) for point in asked.points()}
     assert pairs == {("openmpi", "numba"), ("mpich", "numba"), ("mpich", "daal4py")}
 

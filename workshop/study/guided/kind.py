@@ -155,11 +155,11 @@ def estimate(placements: Sequence[Mapping[str, Any]], cores: int, past: Iterable
     return Remaining(len(placements), seconds, f"at {each} a run, {known_by}")
 
 
-def expected(store: Store, setting: Setting, sofar: Sofar | None = None, before: float | None = None) -> Remaining:
-    """The runs that the chosen steps of a study still need, estimated from runs that were queued `before` a moment.
-    `sofar` is None for a study that isn't stored yet."""
+def expected(store: Store, setting: Setting, sofar: Sofar | None = None) -> Remaining:
+    """The runs that the chosen steps of a study still need, with their estimated time. `sofar` is None for a study that
+    isn't stored yet."""
     findings = StepResults(setting, sofar.trials if sofar else (), sofar.runs if sofar else {})
-    return _estimate(findings, setting.steps, _past(store, setting, before))
+    return _estimate(findings, setting.steps, _past(store, setting))
 
 
 def _estimate(findings: StepResults, steps: str, past: Sequence[RunRecord]) -> Remaining:
@@ -168,17 +168,14 @@ def _estimate(findings: StepResults, steps: str, past: Sequence[RunRecord]) -> R
     return estimate(placements, findings.setting.cores, past)
 
 
-def _past(store: Store, setting: Setting, before: float | None = None) -> list[RunRecord]:
-    """Completed runs (`before` a moment) that did about as much work as a trial of the study."""
+def _past(store: Store, setting: Setting) -> list[RunRecord]:
+    """Completed runs that did about as much work as a trial of the study."""
     guide = setting.guide
     usual = workload(guide.workload).params.model_fields
     values = {name: setting.params.get(name, usual[name].default) for name in guide.time_params}
     runs = store.runs(workload=guide.workload, status="completed", limit=PAST)
     return [
-        run
-        for run in runs
-        if all(run.params.get(name, usual[name].default) == value for name, value in values.items())
-        and (before is None or run.queued_at < before)
+        run for run in runs if all(run.params.get(name, usual[name].default) == value for name, value in values.items())
     ]
 
 
@@ -308,9 +305,9 @@ def steps_in_words(keys: str) -> str:
     return f"step{'' if len(keys) == 1 else 's'} {words.listed(keys)}" if keys else "no step yet"
 
 
-def seconds(guide: Guide, store: Store, sofar: Sofar, before: float | None = None) -> tuple[float, str]:
-    """The estimated time of the missing runs from runs before a moment, and the source of the estimate."""
-    estimate = expected(store, Setting.read(guide, sofar.study.description), sofar, before)
+def seconds(guide: Guide, store: Store, sofar: Sofar) -> tuple[float, str]:
+    """The estimated time of the missing runs, and the source of the estimate."""
+    estimate = expected(store, Setting.read(guide, sofar.study.description), sofar)
     return estimate.seconds, estimate.why
 
 

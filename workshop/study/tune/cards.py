@@ -1,133 +1,100 @@
-"""Cards of a tuning study: its pick and how to run it, the cost and course of the search, the tried placements."""
+"""Cards of a tuning study: its pick and how to run it, the course of the search, the tried placements."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 
 import plotly.graph_objects as go
 
-from workshop.core.words import quantity
-from workshop.core.words import seconds as duration
+from workshop.core import words
 from workshop.report.cards import Card, Part, about, code, figure
 from workshop.report.figures import marks, theme
 from workshop.report.figures.points import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point
-from workshop.store.records import Trial
-from workshop.study.cards import best_card, cells_table, pick, point, runs_card, verdict
+from workshop.study.cards import axis_words, best_card, cells_table, pick, point, runs_card, verdict
 from workshop.study.results import cell_key, results
 from workshop.study.trials import RESULTS, status
 from workshop.study.tune.kind import TuneReport
-from workshop.study.tune.search import spent
+from workshop.study.tune.search import distributions
+from workshop.study.tune.study import settings
 
 HEIGHT = 380  # pixels
-WIDE = 180.0  # seconds from which the axis has minutes
+ABOUT = "Each mark is a trial, in their order. Grey crosses were ended early, at the rate that they had reached."
+LAUNCHER = "The same without a session, as the MPI's own launcher takes it:"
+JUDGED = 5  # measured placements from which the settings are compared
 
 
-@dataclass(frozen=True)
-class Tried:
-    """One trial, and the seconds of measuring that the search had cost at its end."""
-
-    point: Point
-    cost: float
-
-
-def search(tried: Sequence[Tried], unit: str, reference: float | None = None) -> go.Figure:
-    """Trials over the cost of the search; a step line is the best so far. Pruned trials are crosses at the rate that
-    they had reached, failed ones at the bottom. `reference` is a rate to compare with, such as the naive start's."""
-    measured = [trial for trial in tried if trial.point.values]
-    if not measured:
+def search(tried: Sequence[Point], unit: str) -> go.Figure:
+    """The rates of trials in their order; a step line is the best so far. Failed trials are at the bottom."""
+    if not any(trial.values for trial in tried):
         return theme.nothing_yet(NOTHING, HEIGHT)
-    last = max(trial.cost for trial in tried)
-    factor, axis = (60.0, "minutes of measuring") if last >= WIDE else (1.0, "seconds of measuring")
-    so_far = list(accumulate((trial.point.value or 0.0 for trial in measured), max))
-    steps = [trial.cost / factor for trial in measured]
-    traces = [
-        marks.line(
-            [*steps, last / factor],
-            [*so_far, so_far[-1]],
-            BEST,
-            f"best so far: %{{y:,.7~r}} {unit}<extra></extra>",
-            line={"shape": "hv"},
-            name=f"best so far: <b>{quantity(so_far[-1])}</b>",
-        ),
-    ]
+    levels = [trial.value or (trial.reached if trial.state == PRUNED else None) or 0.0 for trial in tried]
+    so_far = list(accumulate((trial.value or 0.0 for trial in tried), max))
+    hover = f"best so far: %{{y:,.7~r}} {unit}<extra></extra>"
+    name = f"best so far: <b>{words.quantity(so_far[-1])}</b>"
+    numbers = list(range(1, len(tried) + 1))
+    traces = [marks.line(numbers, so_far, BEST, hover, line={"shape": "hv"}, name=name)]
     looks = {"trial": ("circle", theme.ACCENT), PRUNED: ("x", theme.MUTED), FAILED: ("x-thin", theme.ALARM)}
     for name, (symbol, colour) in looks.items():
-        marked = [trial for trial in tried if name == ("trial" if trial.point.values else trial.point.state)]
+        marked = [at for at, trial in enumerate(tried) if name == ("trial" if trial.values else trial.state)]
         if marked:
             traces.append(
                 marks.points(
-                    [trial.cost / factor for trial in marked],
-                    [_level(trial) for trial in marked],
+                    [numbers[at] for at in marked],
+                    [levels[at] for at in marked],
                     colour,
-                    [f"{trial.point.words(unit)}<br>after {duration(trial.cost)}" for trial in marked],
+                    [tried[at].words(unit) for at in marked],
                     marker={"symbol": symbol, "line": {"width": 2, "color": colour}},
                     name=f"{name} ({len(marked)})",
-                    customdata=[tried.index(trial) for trial in marked],
+                    customdata=marked,
                     **CHOSEN,
                 )
             )
-    highest = max([*map(_level, tried), reference or 0.0])
-    if reference:
-        name = f"naive start: {quantity(reference)}"
-        x, y = [0, last / factor], [reference, reference]
-        traces.append(marks.line(x, y, theme.MUTED, "", line=theme.IDEAL, name=name))
     return theme.figure(
         traces,
         height=HEIGHT,
         showlegend=True,
         hovermode="closest",
-        xaxis={"title": {"text": axis}, "range": [0, 1.04 * last / factor], "nticks": 8},
-        yaxis=marks.values_axis(unit, highest, range=[-0.03 * highest, 1.1 * highest]),
+        xaxis={"title": {"text": "trial"}, "nticks": 8},
+        yaxis=marks.values_axis(unit, max(levels), range=[-0.03 * max(levels), 1.1 * max(levels)]),
         margin={"t": 56},
     )
-
-
-def _level(trial: Tried) -> float:
-    """The measured rate of a trial, or the rate at which it was pruned; 0 for a failed trial."""
-    return trial.point.value or (trial.point.reached if trial.point.state == PRUNED else None) or 0.0
-
-
-ABOUT = "Each mark is a trial, at the time that all trials up to it had taken."
-ENDED_EARLY = "Grey crosses were ended early, at the rate that they had reached: they could no longer win."
-LAUNCHER = "The same without a session, as the MPI's own launcher takes it:"
 
 
 def cards(report: TuneReport) -> list[Card]:
     ended = [trial for trial in report.trials if status(trial, report.runs) in RESULTS]
     by_cell = {cell_key(cell.label, cell.point): cell for cell in report.cells}
     picks = [pick(by_cell[cell_key(trial.label, trial.point)], report.unit) for trial in ended]
-    naive = report.naive.median if report.naive is not None else None
-    search_figure = search(tried(report, ended), report.unit, naive)
-    caption = ABOUT + (f" {ENDED_EARLY}" if any(trial.pruned for trial in ended) else "")
+    tried = [point(results([trial], report.runs, report.tune_study.rate)[0]) for trial in ended]
     names = {id(report.naive): " (naive start)", id(report.usual): " (default)"}
     named = [replace(cell, label=f"{cell.label}{names.get(id(cell), '')}") for cell in report.cells]
-    rows = cells_table(named, report.unit, [])
+    command, mpirun = report.commands
+    parts: list[Part] = [code(command)] if command else []
+    parts += [about(LAUNCHER), code(mpirun)] if mpirun else []
+    course = [figure(search(tried, report.unit), picks=picks), about(ABOUT), *_importances(report)]
     return [
         verdict(report),
-        *_pick(report),
-        Card("search", "The search", (figure(search_figure, picks=picks), about(caption))),
-        Card("cells", f"What was tried ({len(report.cells)})", tuple(rows)),
+        *best_card(report.best, report.unit, parts, "Its pick"),
+        Card("search", "The search", tuple(course)),
+        Card("cells", f"What was tried ({len(report.cells)})", tuple(cells_table(named, report.unit, []))),
         runs_card(report),
     ]
 
 
-def tried(report: TuneReport, ended: list[Trial]) -> list[Tried]:
-    """The ended trials, each with the cost of the search up to it."""
-    cost, marks = 0.0, []
-    for trial in ended:
-        cost += spent([trial], report.runs)
-        (cell,) = results([trial], report.runs, report.tune_study.rate)
-        marks.append(Tried(point(cell), cost))
-    return marks
+def _importances(report: TuneReport) -> list[Part]:
+    """How much each setting mattered among the measured placements, as Optuna estimates it."""
+    measured = [cell for cell in report.cells if cell.median]
+    if len(measured) < JUDGED:
+        return []
+    import optuna  # after the pages that need none of it
 
-
-def _pick(report: TuneReport) -> list[Card]:
-    """The best, with a command for real runs: trials are shorter than those."""
-    parts: list[Part] = []
-    if report.command:
-        parts.append(code(report.command))
-    if report.mpirun:
-        parts += [about(LAUNCHER), code(report.mpirun)]
-    return best_card(report.best, report.unit, parts, "Its pick")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    studied = optuna.create_study(direction="maximize")
+    kinds = distributions(report.tune_study)
+    for cell in measured:
+        params = settings(cell.point)
+        studied.add_trial(optuna.trial.create_trial(params=params, distributions=kinds, value=cell.median))
+    shares = optuna.importance.get_param_importances(studied)
+    listed = [f"{axis_words(name)} {words.percent(share)}" for name, share in shares.items() if share >= 0.01]
+    return [about(f"Importance of the settings (PED-ANOVA): {', '.join(listed)}.")] if listed else []

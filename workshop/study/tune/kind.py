@@ -15,9 +15,9 @@ from workshop.report.actions import params_of, run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.axes import params_at
-from workshop.study.kinds import Kind, Report, Sofar, Watched, read
-from workshop.study.results import CellResult, Ratio, best, noise, ranked, ratio, results, ties
-from workshop.study.tune.search import more, spent, split, total
+from workshop.study.kinds import Kind, Report, read
+from workshop.study.results import CellResult, Ratio, noise, ranked, ratio, results
+from workshop.study.tune.search import hopeless, more, spent, split, total
 from workshop.study.tune.study import NAME, TuneStudy, key, placed
 
 
@@ -27,10 +27,6 @@ class TuneReport(Report):
 
     tune_study: TuneStudy
     cells: Sequence[CellResult]  # one for each placement that was tried, in that order
-
-    @cached_property
-    def noise(self) -> float:
-        return noise(self.cells)
 
     @cached_property
     def naive(self) -> CellResult | None:
@@ -44,17 +40,15 @@ class TuneReport(Report):
 
     @cached_property
     def best(self) -> CellResult | None:
-        return pick(self.cells, self.naive)
+        """The cell with the best median: among the repeated ones and the naive start, if any were repeated."""
+        repeated = [cell for cell in self.cells if len(cell.rates) > 1]
+        order = ranked([*repeated, *(cell for cell in self.cells if cell is self.naive)] if repeated else self.cells)
+        return order[0] if order else None
 
     @cached_property
     def gain(self) -> Ratio | None:
         """How many times as fast the best placement is as the naive start."""
-        return ratio(self.best, self.naive, self.noise) if self.best is not None and self.naive is not None else None
-
-    @cached_property
-    def possible(self) -> int:
-        """The number of possible placements."""
-        return len(self.tune_study.points())
+        return ratio(self.best, self.naive, noise(self.cells)) if self.best and self.naive else None
 
     @cached_property
     def spent(self) -> float:
@@ -64,18 +58,10 @@ class TuneReport(Report):
     def _at(self, point: Mapping[str, Any]) -> CellResult | None:
         return next((cell for cell in self.cells if key(cell.point) == key(point)), None)
 
-    @property
-    def command(self) -> str | None:
-        """The command that runs the workload on the best placement."""
-        return self._commands[0]
-
-    @property
-    def mpirun(self) -> str | None:
-        """The same with the MPI's own launcher, without a session; None if the launcher can't express the placement."""
-        return self._commands[1]
-
     @cached_property
-    def _commands(self) -> tuple[str | None, str | None]:
+    def commands(self) -> tuple[str | None, str | None]:
+        """The command that runs the workload on the best placement, and the same with the MPI's own launcher, without a
+        session; None where there is no best, or the launcher can't express the placement."""
         if self.best is None:
             return None, None
         study, point = self.tune_study, self.best.point
@@ -94,22 +80,22 @@ class TuneReport(Report):
         return command, " ".join(command_lines.quoted(word) for word in [*launcher_words, *program])
 
     def findings(self) -> dict[str, Any]:
-        gain = self.gain
+        gain, study = self.gain, self.tune_study
         return {
             "unit": self.unit,
-            "params": dict(self.tune_study.params),
-            "budget": self.tune_study.budget,
-            "seed": self.tune_study.seed,
+            "params": dict(study.params),
+            "budget": study.budget,
+            "seed": study.seed,
             "spent": self.spent,
-            "possible": self.possible,
-            "left_out": dict(self.tune_study.left_out),
+            "possible": len(study.points()),
+            "left_out": dict(study.left_out),
             "best": _cell_json(self.best),
             "naive": _cell_json(self.naive),
             "default": _cell_json(self.usual),
             "gain": None if gain is None else {"ratio": gain.value, "low": gain.low, "high": gain.high},
             "sure": gain is not None and gain.sure,
-            "command": self.command,
-            "mpirun": self.mpirun,
+            "command": self.commands[0],
+            "mpirun": self.commands[1],
             "rows": [cell.as_json() for cell in self.cells],
         }
 
@@ -126,23 +112,16 @@ def reported(study: StudyRecord, trials: Sequence[Trial], runs: Mapping[int, Run
     return replace(report, verdict=_verdict(report))
 
 
-def pick(cells: Sequence[CellResult], naive: CellResult | None = None) -> CellResult | None:
-    """The cell with the best median: among the repeated ones and the naive start, if any were repeated."""
-    repeated = [cell for cell in cells if len(cell.rates) > 1 or cell is naive]
-    order = ranked(repeated if any(len(cell.rates) > 1 for cell in repeated) else cells)
-    return order[0] if order else None
-
-
 def _cell_json(cell: CellResult | None) -> dict[str, Any] | None:
     return None if cell is None else cell.as_json() | {"placement": dict(cell.placement), "params": dict(cell.params)}
 
 
 def _verdict(report: TuneReport) -> dict[str, str]:
-    best, naive, usual, gain = report.best, report.naive, report.usual, report.gain
-    cells, unit, finished = report.cells, report.unit, report.study.finished_at is not None
+    best, naive, gain = report.best, report.naive, report.gain
+    finished = report.study.finished_at is not None
     following = "Look at its runs." if finished else "Let the study go on."
-    if best is None or best.median is None:
-        why = next((cell.why for cell in cells if cell.why), "No trial has completed.")
+    if best is None:
+        why = next((cell.why for cell in report.cells if cell.why), "No trial has completed.")
         return {"verdict": "Nothing could be measured yet.", "why": why, "next": following}
     if gain is None or naive is None:
         sentence = f"The best so far is {best.label}; the naive start was not measured."
@@ -152,74 +131,38 @@ def _verdict(report: TuneReport) -> dict[str, str]:
         sentence = f"{words.capital(best.label)} is no faster than the naive start beyond what chance makes."
     else:
         sentence = f"{words.capital(best.label)} is {gain.value:.2f} times as fast as the naive start."
-    why = f"It does {_range(best, unit)}"
-    if naive is not None and naive.rates and naive is not best:
-        why += f", the naive start ({naive.label}) {_range(naive, unit)}"
-    why += "."
-    if gain is not None and best is not naive:
+    why = f"It does {_range(best, report.unit)}"
+    if gain is None or naive is None or best is naive:
+        why += "."
+    else:
+        why += f", the naive start ({naive.label}) {_range(naive, report.unit)}."
         why += (
             f" Between {gain.low:.2f} and {gain.high:.2f} times is what these repeats allow."
             if len(best.rates) > 1
             else " The best was measured once, so a lucky run may have decided; a larger budget measures it again."
         )
-    if usual is best:
+    if report.usual is best:
         why += " That is this machine's default placement."
-    elif usual is not None and (over := ratio(best, usual, report.noise)) is not None:
-        why += f" Over this machine's default placement ({usual.label}) it gains {words.percent(over.value - 1)}"
-        why += "." if over.sure else ", which may be chance."
-    tied = sum(cell is not best and cell is not naive for cell in ties(cells, report.noise))
-    if tied:
-        others = "another placement" if tied == 1 else f"{tied} other placements"
-        why += f" As far as these runs tell, {others} may be as fast."
     if finished:
-        pruned, failed = (sum(cell.status == status for cell in cells) for status in ("pruned", "failed"))
-        were = f"{'was' if pruned == 1 else 'were'} ended early as hopeless"
-        ended = words.listed(f"{number} {what}" for number, what in ((pruned, were), (failed, "failed")) if number)
-        why += (
-            f" {len(split(report.trials)[0])} of {report.possible} possible placements were tried in "
-            f"{words.seconds(report.spent)} of runs{f'; {ended}' if ended else ''}."
-        )
+        tried, possible = len(split(report.trials)[0]), len(report.tune_study.points())
+        why += f" {tried} of {possible} possible placements were tried in {words.seconds(report.spent)} of runs"
+        became = {state: sum(cell.status == state for cell in report.cells) for state in ("pruned", "failed")}
+        ended = words.listed(f"{number} {state}" for state, number in became.items() if number)
+        why += f"; {ended}." if ended else "."
         following = "Use the command line below for runs of this kind on this machine."
     return {"verdict": sentence, "why": why, "next": following}
 
 
 def _range(cell: CellResult, unit: str) -> str:
-    rate_text = f"{words.quantity(cell.median or 0.0)} {unit}"
-    if len(cell.rates) < 2:
-        return f"{rate_text} (1 run)"
-    return (
-        f"{rate_text} ({len(cell.rates)} runs, {words.quantity(min(cell.rates))} to {words.quantity(max(cell.rates))})"
-    )
-
-
-# The repeats of a placement differ by up to a fifth on a machine that does other things as well. The live rate of a
-# run leaves out the time between its steps, so it is rather too high. A trial below this share of the best rate can't
-# win by luck.
-HOPELESS = 0.7
-JUDGED = 1.0  # seconds of measured steps before a trial may be pruned
-
-
-def hopeless(sofar: Sofar, trial: Trial, watched: Watched) -> str | None:
-    """The reason why a trial can no longer win; None while it can. The naive start is the reference, and the repeats at
-    the end decide the verdict, so neither is ended early."""
-    description = sofar.study.description
-    if trial.repeat > 1 or key(trial.point) == key(description["naive"]):
-        return None
-    if watched.rate is None or watched.seconds < JUDGED:
-        return None
-    leader = best(results(sofar.trials, sofar.runs, description["rate"]))
-    if leader is None or leader.median is None or watched.rate >= HOPELESS * leader.median:
-        return None
-    return (
-        f"After {words.seconds(watched.seconds)} it did {words.quantity(watched.rate)} {description['unit']}, "
-        f"{words.percent(watched.rate / leader.median)} of the best so far ({leader.label})."
-    )
+    runs = words.count(len(cell.rates), "run")
+    if len(cell.rates) > 1:
+        runs += f", {words.quantity(min(cell.rates))} to {words.quantity(max(cell.rates))}"
+    return f"{words.quantity(cell.median or 0.0)} {unit} ({runs})"
 
 
 def title(study: StudyRecord) -> str:
     """A tuning study in a few words."""
-    budget = study.description["budget"]
-    return f"tuning of {study.workload}" + (f" in {words.seconds(budget)}" if budget else "")
+    return f"tuning of {study.workload} in {words.seconds(study.description['budget'])}"
 
 
 KIND = Kind(

@@ -28,7 +28,6 @@ from workshop.core.words import ranges
 from workshop.extension import load
 from workshop.mpi import mapper
 from workshop.mpi.implementations import implementation
-from workshop.registry import workloads
 from workshop.store.records import StudyRecord, Trial
 from workshop.study.grid.axes import params_at
 from workshop.study.trials import Cell, description
@@ -80,15 +79,11 @@ def spots(
     with ThreadPoolExecutor(AT_ONCE) as pool:
         mapped = pool.map(lambda placement: _where(placement, described, takes), placements)
         for placement, (where, why) in zip(placements, mapped, strict=True):
-            if where is None:
-                left_out[why] += 1
+            place = (placement.mpi, placement.ranks, where or "")
+            if where is None or place in spots_by_place:
+                left_out[why or "come to the same as another"] += 1
                 continue
-            key = (placement.mpi, placement.ranks, where)
-            if key in spots_by_place:
-                left_out["come to the same as another"] += 1
-                continue
-            names = ("mpi", "ranks", "map_by", "bind_to", "cores_per_rank")
-            spots_by_place[key] = Spot(**{name: getattr(placement, name) for name in names}, where=where)
+            spots_by_place[place] = Spot(**{name: getattr(placement, name) for name in FIELDS[:-1]}, where=where)
     return list(spots_by_place.values()), left_out
 
 
@@ -145,28 +140,36 @@ def masks(reports: Iterable[Mapping[str, Any]]) -> str:
 
 
 YIELDS = ("1", "0")  # Open MPI's ranks yield their core while they wait, or poll
+YIELD = f"env.{POLLING}"
 Point = dict[str, Any]
 FIELDS = ("mpi", "ranks", "map_by", "bind_to", "cores_per_rank", "threads")
 
 
-def plain(workload: str, spot: Spot, threads: int, knobs: Mapping[str, Any], yields: str) -> Point | None:
+def plain(workload: str, spot: Spot, threads: int, knobs: Mapping[str, Any]) -> Point | None:
     """A point whose settings without effect have their defaults, so that equal placements are equal points; None if the
     workload's knobs don't work with the MPI."""
     tuning = registry.workload(workload).tuning
     values = load(tuning.usable)(knobs, spot.mpi, spot.ranks) if tuning is not None and tuning.usable else knobs
     if values is None:
         return None
-    variable = implementation(spot.mpi).waiting == "variable" and spot.ranks > 1
-    return {**spot.fields, "threads": threads, **values, f"env.{POLLING}": yields if variable else YIELDS[0]}
+    yields = {} if implementation(spot.mpi).waiting == "variable" and spot.ranks > 1 else {YIELD: YIELDS[0]}
+    return {**spot.fields, "threads": threads, **values, **yields}
+
+
+def settings(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A point as parameters of an Optuna study: its spot is one of them, because few combinations can be had."""
+    place = " ".join(str(point[name]) for name in FIELDS[:-1])
+    return {"place": place, **{name: value for name, value in point.items() if name not in FIELDS[:-1]}}
 
 
 def placed(point: Mapping[str, Any], base: Mapping[str, Any]) -> Placement:
     """The placement at a point."""
-    environment = {**base.get("environment", {})}
-    for name, value in point.items():
-        if not name.startswith("env.") or value is None or (name == f"env.{POLLING}" and value == YIELDS[0]):
-            continue  # defaults
-        environment[name.removeprefix("env.")] = value
+    variables = {
+        name.removeprefix("env."): value
+        for name, value in point.items()
+        if name.startswith("env.") and value is not None and (name, value) != (YIELD, YIELDS[0])  # defaults
+    }
+    environment = {**base.get("environment", {}), **variables}
     return Placement.parse({**base, **{name: point[name] for name in FIELDS}, "environment": environment})
 
 
@@ -189,25 +192,15 @@ def label(point: Mapping[str, Any]) -> str:
     parts += [str(value) for value in params_at(point).values()]
     if point["mpi"] != USUAL_MPI:
         parts.append(point["mpi"])
-    if point.get(f"env.{POLLING}") == "0":
+    if point.get(YIELD) == "0":
         parts.append("polling")
-    variables = {name: value for name, value in point.items() if name.startswith("env.") and name != f"env.{POLLING}"}
+    variables = {name: value for name, value in point.items() if name.startswith("env.") and name != YIELD}
     parts += [f"{name.removeprefix('env.')}={value}" for name, value in variables.items() if value is not None]
     return ", ".join(parts)
 
 
 NAME = "tune"
 THREADS_PER_CORE = 2  # more share hardware threads, and that has never been faster
-
-
-@dataclass(frozen=True)
-class Length:
-    """The length of a trial: a param, its first value, and the metric with the measured seconds."""
-
-    param: str
-    value: int
-    seconds: str
-    fixed: bool = False  # set by the user
 
 
 @dataclass(frozen=True)
@@ -224,78 +217,69 @@ class TuneStudy:
     spots: Sequence[Spot]
     threads: Sequence[int]  # per rank
     knobs: Mapping[str, Sequence[Any]]  # params of the workload, and env.NAME for variables of the ranks
-    naive: Point
-    begin: Sequence[Point]  # the first points: usually good ones, and the naive start
-    length: Length
+    begin: Sequence[Point]  # the first points: the default placement, the naive start, others to begin with
     cores: int
+    budget: float  # seconds of runs
     memory: int | None = None  # bytes that all ranks may have together
-    budget: float | None = None  # seconds of runs; None: until nothing more is gained
-    trial_limit: int | None = None  # placements to try; None: as many as the budget allows
+    fixed: bool = False  # whether the user has set the length of a trial
+    most_trials: int | None = None  # placements to try; None: as many as the budget allows
     seed: int = 0
-    yields: Sequence[str] = YIELDS
     left_out: Mapping[str, int] = field(default_factory=dict)  # reason -> ways to place ranks that weren't tried
 
     @property
     def kind(self) -> str:
         return NAME
 
+    @property
+    def naive(self) -> Point:
+        return self.begin[1]
+
     def description(self) -> dict[str, Any]:
-        stored = description(self, "workload")
-        stored["trials"] = stored.pop("trial_limit")
-        return stored
+        return description(self, "workload")
 
     def trials(self) -> list[Trial]:
         return []  # trials are chosen while the study goes on
 
     @classmethod
     def read(cls, study: StudyRecord) -> TuneStudy:
-        """A study from its stored form. Older studies stored the values of variables apart from the knobs."""
-        stored = study.description
-        knobs, known_workload = dict(stored["knobs"]), workloads().get(study.workload)
-        known_knobs = (
-            known_workload.tuning.knobs if known_workload is not None and known_workload.tuning is not None else {}
-        )
-        for name, value in stored["naive"].items():
-            if name.startswith("env.") and name != f"env.{POLLING}" and name not in knobs:
-                knobs[name] = stored.get("cycles", [value]) if name in known_knobs else [value]
-        spots = [Spot(**spot) for spot in stored["spots"]]
-        values = {**stored, "workload": study.workload, "knobs": knobs, "spots": spots, "trial_limit": stored["trials"]}
-        values["length"] = Length(**stored["length"])
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        """A study from its stored form."""
+        stored = {**study.description, "workload": study.workload}
+        stored["spots"] = [Spot(**spot) for spot in stored["spots"]]
+        return cls(**{field.name: stored[field.name] for field in fields(cls) if field.name in stored})
 
     def points(self) -> list[Point]:
-        """All points that may be tried, always in the same order. All are possible and different."""
-        return list({key(point): dict(point) for point in (*self.begin, *self._all())}.values())
+        """All points that may be tried, always in the same order. All are possible and different. A rank that is alone
+        talks to nobody, so one MPI stands for all."""
+        names = ("place", "threads", *self.knobs)
+        values = (self._spots, self.threads, *self.knobs.values())
+        every = [self.point(dict(zip(names, each, strict=True))) for each in product(*values)]
+        points: dict[str, Point] = {}
+        for point in (*self.begin, *filter(None, every)):
+            points.setdefault(key({**point, "mpi": ""} if point["ranks"] == 1 else point), dict(point))
+        return list(points.values())
 
-    def _all(self) -> Iterator[Point]:
-        for spot, threads in product(self.spots, self.threads):
-            if spot.ranks * threads > max(self.cores * THREADS_PER_CORE, spot.ranks):
-                continue
-            for values in product(*self.knobs.values()):
-                knobs = dict(zip(self.knobs, values, strict=True))
-                for yields in self.yields:
-                    point = plain(self.workload, spot, threads, knobs, yields)
-                    if point is not None and (spot.ranks > 1 or spot.mpi == self._first_mpi(knobs)):
-                        yield point
+    def choices(self) -> dict[str, list[Any]]:
+        """The values of each parameter of the Optuna study, in order of appearance."""
+        each = [settings(point) for point in self.points()]
+        return {name: list(dict.fromkeys(values[name] for values in each)) for name in each[0]}
 
-    def _first_mpi(self, knobs: Mapping[str, Any]) -> str:
-        """The MPI that stands for all where a rank is alone and talks to nobody."""
-        return next(spot.mpi for spot in self.spots if plain(self.workload, spot, 1, knobs, YIELDS[0]) is not None)
+    def point(self, params: Mapping[str, Any]) -> Point | None:
+        """The point with these parameters of the Optuna study; None if it isn't possible, or if some are missing."""
+        spot, threads = self._spots.get(params.get("place", "")), params.get("threads", math.inf)
+        if spot is None or not self.knobs.keys() <= params.keys():
+            return None
+        if spot.ranks * threads > max(self.cores * THREADS_PER_CORE, spot.ranks):
+            return None
+        return plain(self.workload, spot, threads, {name: params[name] for name in self.knobs})
 
-    def axes(self) -> dict[str, list[Any]]:
-        """The axes on which points differ, each with its values in order of appearance."""
-        values_by_axis: dict[str, list[Any]] = {}
-        for point in self.points():
-            for name, value in point.items():
-                values = values_by_axis.setdefault(name, [])
-                if value not in values:
-                    values.append(value)
-        return {name: values for name, values in values_by_axis.items() if len(values) > 1}
+    @property
+    def _spots(self) -> dict[str, Spot]:
+        return {settings(spot.fields)["place"]: spot for spot in self.spots}
 
-    def cell(self, point: Mapping[str, Any], length: Mapping[str, Any] | None = None) -> Cell:
+    def cell(self, point: Mapping[str, Any], length: Mapping[str, Any]) -> Cell:
         """The run at a point; `length` are params that say how long it goes on."""
         where = placed(point, self.placement)
-        values = {**self.params, **params_at(point), **(length or {})}
+        values = {**self.params, **params_at(point), **length}
         if self.share:
             values[self.share] = self.params[self.share] // where.ranks
         return Cell(label(point), values, where.as_json(), dict(point))

@@ -202,13 +202,11 @@ def _ahead_words(sofar: Sofar) -> str:
 
 
 def _left_words(sofar: Sofar) -> str:
-    """How long what a study lacks is likely to take, and why that is another time than was said at first."""
+    """How long what a study lacks is likely to take."""
     if sofar.study.kind not in kinds():
         return "the time left is not known"
-    ahead = remaining_work(frame.store(), sofar)
-    seconds = ahead.after(sofar.runs.values())
-    sentence = f"about {words.long(seconds)} left" if seconds >= SOON else "nearly done"
-    return f"{sentence} ({frame.plain(ahead.changed)})" if ahead.changed else sentence
+    seconds = remaining_work(frame.store(), sofar).after(sofar.runs.values())
+    return f"about {words.long(seconds)} left" if seconds >= SOON else "nearly done"
 
 
 def _waits(report: Report) -> str:
