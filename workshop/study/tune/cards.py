@@ -16,7 +16,6 @@ from workshop.study.cards import axis_words, best_card, cells_table, pick, point
 from workshop.study.results import cell_key, results
 from workshop.study.trials import RESULTS, status
 from workshop.study.tune.kind import TuneReport
-from workshop.study.tune.search import distributions
 from workshop.study.tune.study import settings
 
 HEIGHT = 380  # pixels
@@ -88,13 +87,22 @@ def _importances(report: TuneReport) -> list[Part]:
     if len(measured) < JUDGED:
         return []
     import optuna  # after the pages that need none of it
+    from optuna.distributions import BaseDistribution, CategoricalDistribution
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     studied = optuna.create_study(direction="maximize")
-    kinds = distributions(report.tune_study)
-    for cell in measured:
-        params = settings(cell.point)
+    points = [settings(cell.point) for cell in measured]
+    values = {name: list(dict.fromkeys(each.get(name) for each in points)) for name in points[0]}
+    kinds: dict[str, BaseDistribution] = {
+        name: CategoricalDistribution(several)
+        for name, several in values.items()
+        if None not in several and len(several) > 1
+    }
+    for cell, each in zip(measured, points, strict=True):
+        params = {name: each[name] for name in kinds}
         studied.add_trial(optuna.trial.create_trial(params=params, distributions=kinds, value=cell.median))
+    if not kinds:
+        return []
     shares = optuna.importance.get_param_importances(studied)
     listed = [f"{axis_words(name)} {words.percent(share)}" for name, share in shares.items() if share >= 0.01]
     return [about(f"Importance of the settings (PED-ANOVA): {', '.join(listed)}.")] if listed else []

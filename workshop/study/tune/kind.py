@@ -162,7 +162,8 @@ def _range(cell: CellResult, unit: str) -> str:
 
 def title(study: StudyRecord) -> str:
     """A tuning study in a few words."""
-    return f"tuning of {study.workload} in {words.seconds(study.description['budget'])}"
+    budget = study.description.get("budget")  # a study of an older version may have none
+    return f"tuning of {study.workload}" + (f" in {words.seconds(budget)}" if budget else "")
 
 
 KIND = Kind(
