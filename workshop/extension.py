@@ -24,7 +24,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
@@ -33,15 +33,12 @@ from workshop.core.errors import BadInput, bad_input
 
 if TYPE_CHECKING:
     from workshop.core.placement import Host, Placement
-    from workshop.report.cards import Card
-    from workshop.report.snapshot import Snapshot
 
 Artifacts = Callable[[int, str], bytes]  # (run, name) -> the file that the run left; raises BadInput
 MOST_RESULTS = 8  # metrics that are shown first
 MOST_PRESETS = 4  # of a workload, so that the form stays short
 OUTPUT = "output.txt"  # the artifact whose text the command line prints: lines as a program prints them
 MESSAGES = "messages.json"  # the artifact with the messages between ranks, where they were counted
-Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
 Side = Literal["broken", "fixed"]  # the two runs of a guided failure
 Group = Literal["home", "labs", "run", "explore", "quiz", "class"]  # the dashboard's places, in their order
 SIDES: tuple[Side, ...] = get_args(Side)
@@ -221,59 +218,6 @@ class Workload:
         """Say what isn't installed and who installs it; "" where the workload can run on this machine."""
         sentence: str = load(self.missing)() if self.missing else ""
         return sentence
-
-
-class TrainingMetrics(TypedDict, total=False):
-    """Metrics of a data-parallel training run that the verdict and panels of `workshop.report.training` read.
-    `exchange` and `updates` make a run a training run; without another metric, the sentence that needs it is left out.
-    `phases` has seconds of each rank by phase, `last` in how many steps each rank came last, `late_by` by how many
-    seconds then."""
-
-    exchange: str  # how gradients were exchanged; "none" where they weren't
-    updates: int
-    epochs: int
-    loss: float
-    first_loss: float  # of the first step, and the highest one of a step
-    highest_loss: float
-    diverged: bool
-    learning_rate: float  # of all ranks together
-    train_images: int
-    held_out_images: int
-    held_out_accuracy: float  # from 0 to 1
-    target: float  # accuracy, from 0 to 1
-    time_to_target: float | None  # s
-    images_per_second: float
-    images_per_second_ranks: Sequence[float]
-    measured_steps: int
-    messages_per_step: int
-    bytes_per_step: int
-    mpi_seconds: float | None  # for one exchange of the same gradients with mpi4py, measured after Horovod's
-    spread_before: float  # largest difference of a weight from its mean over the ranks, before the first step
-    spread: float  # the same after the last step
-    weights: Sequence[str]  # a digest of each rank's weights
-    shards: Sequence[int]  # images of each rank
-    seconds: Mapping[str, float]  # "train", "evaluate", "prepare"
-    phases: Mapping[str, Sequence[float]]  # "input", "compute", "communicate", "wait"
-    last: Sequence[int]
-    late_by: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A part of a run's page: cards, none where the run has nothing that the panel could show.
-
-    `version` is cheap to compute; while it stays the same, the cards are not rendered again. `comparison` makes the
-    cards of each run that a comparison shows, and `overlay` the cards of all its runs together, by their labels.
-    `metrics` names the metrics that the cards show, so that the list of all other metrics stays short.
-    """
-
-    name: str
-    show: Callable[[Snapshot], Sequence[Card]]
-    version: Callable[[Snapshot], Any]
-    section: Section = "result"
-    comparison: Callable[[Snapshot], Sequence[Card]] | None = None
-    overlay: Callable[[Mapping[str, Snapshot]], Sequence[Card]] | None = None
-    metrics: Collection[str] = ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.extension import Panel
 from workshop.registry import workload_title
 from workshop.report import html
 from workshop.report.activity import ActivityReader
@@ -18,7 +17,7 @@ from workshop.report.cards import Card, line, words
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
 from workshop.report.sentences import STATUS, dumps, rest_words, state_words, turn_words, waiting, waits_for, who
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.store.queue import expected_wait
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store

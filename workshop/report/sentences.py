@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import workshop
 from workshop.core import words
 from workshop.core.documents import finite
 from workshop.core.forms import named
@@ -205,7 +204,7 @@ def _scaled(value: float, unit: str) -> float:
 _FILE = re.compile(r'(?m)^(\s*(?:\|\s*)*File ")([^"\n]+)(")')
 # Where packages begin: site-packages, or the standard library's folder.
 _PACKAGES = re.compile(r".*/(?:site-packages|dist-packages|python3\.\d+)/(.+)")
-_OURS = f"{Path(workshop.__file__).parent.parent}/"
+_OURS = f"{Path(__file__).parents[2]}/"
 
 
 def short_traceback(traceback: str) -> str:

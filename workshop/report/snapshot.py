@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
-from workshop.extension import Panel, Workload, load
+from workshop.extension import Workload, load
 from workshop.registry import workloads
 from workshop.report.analysis.balance import Totals
+from workshop.report.cards import Card
 from workshop.store.records import Artifact, RunRecord, Series
 from workshop.store.store import Store
 
+Section = Literal["result", "learning", "time", "placement", "files"]  # of a run's page, in their order
 POINTS = 160  # of a curve: what a card can show, and what forty viewers can be sent several times a second
 
 
@@ -87,3 +89,21 @@ class Snapshot:
         """A metric, where the run told one of this kind; None otherwise."""
         value = self.run.metrics.get(name)
         return value if isinstance(value, kind) and not isinstance(value, bool) else None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A part of a run's page: cards, none where the run has nothing that the panel could show.
+
+    `version` is cheap to compute; while it stays the same, the cards are not rendered again. `comparison` makes the
+    cards of each run that a comparison shows, and `overlay` the cards of all its runs together, by their labels.
+    `metrics` names the metrics that the cards show, so that the list of all other metrics stays short.
+    """
+
+    name: str
+    show: Callable[[Snapshot], Sequence[Card]]
+    version: Callable[[Snapshot], Any]
+    section: Section = "result"
+    comparison: Callable[[Snapshot], Sequence[Card]] | None = None
+    overlay: Callable[[Mapping[str, Snapshot]], Sequence[Card]] | None = None
+    metrics: Collection[str] = ()

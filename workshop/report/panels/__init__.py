@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, get_args
 
-from workshop.extension import MESSAGES, Panel, Section, load
+from workshop.extension import MESSAGES, load
 from workshop.report.cards import Card
 from workshop.report.panels import messages, outcome, run_metrics
 from workshop.report.panels.outcome import PREDICTIONS
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Section, Snapshot
 from workshop.store.run_notes import notes
 
 

@@ -13,13 +13,12 @@ import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.core.words import size
-from workshop.extension import Panel
 from workshop.report.analysis import scores
 from workshop.report.cards import Card, Part, about, figure, line, picture, pictures, table, tiles, words
 from workshop.report.figures import marks, theme
 from workshop.report.figures.shares import rings
 from workshop.report.machine_picture import rank_cell
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training.time_use import evaluation_share
 from workshop.report.training.time_use import spent as time_spent
 from workshop.report.training.timeline import timeline as drawn

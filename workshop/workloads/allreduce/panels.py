@@ -9,10 +9,9 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from workshop.core.words import capital, seconds
-from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.figures import marks, theme
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.allreduce.curves import NAMES, STREAMS, AllReduceCurve, by_size, message, rate
 
 NOTHING = "Nothing has been measured yet"

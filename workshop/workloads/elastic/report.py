@@ -7,12 +7,11 @@ from typing import Any
 
 from workshop.core import words
 from workshop.engine.training.checkpoint_interval import young
-from workshop.extension import Panel
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.elastic.kills import random_mean
 
 Record = Mapping[str, Any]  # of a loss or of a new rank, as the run tells it

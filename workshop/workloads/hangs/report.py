@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop.extension import Panel
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, code, table
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.hangs.diagnosis import cause
 from workshop.workloads.hangs.states import PROGRAM, marked, rows
 

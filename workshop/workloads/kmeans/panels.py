@@ -7,10 +7,9 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from workshop.core.words import size
-from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, picture, pictures
 from workshop.report.figures import marks, theme
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 
 PREVIEW = "preview.png"  # of a run that goes on
 BEFORE = ("original.png", "input/photo")

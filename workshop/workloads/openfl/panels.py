@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from workshop.core import words
-from workshop.extension import Panel
 from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.segmentation import panels as segmentation
 
 ABOUT_CERTIFICATES = (

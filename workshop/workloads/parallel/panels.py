@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core import words as say
-from workshop.extension import Panel
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.machine_picture import rank_cell
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.parallel import figures, timeline
 
 BUBBLE = (

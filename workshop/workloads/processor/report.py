@@ -8,7 +8,6 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core import words
-from workshop.extension import Panel
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.analysis.scores import number
@@ -16,7 +15,7 @@ from workshop.report.cards import Card, figure, line, table
 from workshop.report.cards import words as sentences
 from workshop.report.figures.bars import settings
 from workshop.report.figures.points import Point
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 
 DEFAULT, OPTIMISED = 3.84, 17.69  # published images/s
 SOURCE = "Deep Learning at Scale Using Distributed Frameworks, Fabio Baruffa, Intel, 2019"

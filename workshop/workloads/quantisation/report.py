@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.words import quantity, size
-from workshop.extension import Panel
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, figure, line, table, words
 from workshop.report.figures import marks, theme
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.quantisation import ARTIFACT, FORMATS, INSTRUCTIONS
 
 HEADINGS = ("Format", "Weights", "Activations", "Sums", "Accuracy", "Same class as FP32", "Mean error", "Largest error",

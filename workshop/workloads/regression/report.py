@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from workshop.core import words
-from workshop.extension import Panel
 from workshop.report import cards
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 
 SOURCE = "Distributed DL/ML Solutions for HPC systems"
 NODES = 32

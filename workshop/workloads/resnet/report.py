@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop.extension import OUTPUT, Panel
+from workshop.extension import OUTPUT
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.analysis.scores import number
 from workshop.report.cards import Card, code, line
 from workshop.report.cards import words as sentences
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels
 from workshop.study.scaling.efficiency import PUBLISHED
 from workshop.workloads.resnet.rounds import CONFIDENCE

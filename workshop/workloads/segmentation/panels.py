@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core.words import count, percent
-from workshop.extension import Panel
 from workshop.report.cards import Card, Part, line, picture, pictures, table, words
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.federated.report import panels as federated
 
 PICTURE, FIGURES = "overlays.png", "overlays.json"  # the artifacts

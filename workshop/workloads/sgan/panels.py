@@ -6,9 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.extension import Panel
 from workshop.report.cards import Card, about, picture, pictures
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels
 
 GENERATED = "generated.json"

@@ -6,12 +6,11 @@ from __future__ import annotations
 from typing import Any
 
 from workshop.core.words import percent
-from workshop.extension import Panel
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, line, table
 from workshop.report.cards import words as sentences
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels
 from workshop.study.scaling.efficiency import PUBLISHED
 from workshop.workloads.segmentation.panels import DICE, LEGEND, PICTURE, SYNTHETIC, newest_outlines

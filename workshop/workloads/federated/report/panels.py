@@ -8,12 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workshop.core.words import count, quantity, size
-from workshop.extension import Panel
 from workshop.report.analysis import scores
 from workshop.report.cards import Card, Part, about, figure, table, tiles
 from workshop.report.figures.curves import overlay
 from workshop.report.machine_picture import rank_cell
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels
 from workshop.workloads.federated.report import figures, protection_panels
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core.words import capital, count, numbered, percent, quantity
-from workshop.extension import Panel
 from workshop.report.cards import Card, Part, about, figure, line, tiles, words
 from workshop.report.figures.curves import curve
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.federated.report import figures
 
 ABOUT_DISTANCES = (

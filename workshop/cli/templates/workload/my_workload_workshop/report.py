@@ -8,12 +8,11 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core import words
-from workshop.extension import Panel
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, figure, tiles
 from workshop.report.figures import theme
-from workshop.report.snapshot import Snapshot
+from workshop.report.snapshot import Panel, Snapshot
 
 
 def chance(darts: float) -> float:
