@@ -114,6 +114,21 @@ def test_architecture_is_one_page() -> None:
     assert len((ROOT / "ARCHITECTURE.md").read_text().splitlines()) <= 120
 
 
+ROOM = re.compile(r"^\| (`.+?) \|.*\| (\d+) \|$", re.MULTILINE)
+
+
+@pytest.mark.parametrize(("room", "most"), ROOM.findall((ROOT / "ARCHITECTURE.md").read_text()))
+def test_a_room_has_no_more_lines_than_its_most(room: str, most: str) -> None:
+    files = [file for name in re.findall(r"`(.+?)`", room) for file in [ROOT / name, *(ROOT / name).rglob("*.py")]]
+    lines = sum(len(file.read_text().splitlines()) for file in files if file.is_file())
+    assert 0 < lines <= int(most), f"{room} has {lines} lines"
+
+
+def test_every_package_is_a_room() -> None:
+    rooms = {name for room, _ in ROOM.findall((ROOT / "ARCHITECTURE.md").read_text()) for name in room.split("`")[1::2]}
+    assert rooms >= {named(package.parent) for package in PACKAGES}
+
+
 def test_methods_of_the_walks_are_in_the_files_that_the_walks_name() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     there = {name for path, _ in PATH.findall(text) if path.endswith(".py") for name in names(ROOT / path)}
