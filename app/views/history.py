@@ -22,7 +22,7 @@ from workshop.store.records import RunRecord
 from workshop.web.pages import blocks, cards, frame, links
 from workshop.web.pages.live import draw_figure
 
-MOST = 300  # runs in the table
+MOST_RUNS = 300  # runs in the table
 COLUMNS = {
     "Run": lambda run: f"/run?run={run.id}",
     "Status": lambda run: STATUS[run.status],
@@ -51,11 +51,12 @@ def page() -> None:
     first = [run.id for run in linked]  # those that were picked first stay first
     picked = blocks.pick(runs, linked, COLUMNS, "runs", height=380, several=True, config=CONFIG)
     picked.sort(key=lambda run: first.index(run.id) if run.id in first else len(first))
-    if len(picked) > comparison.MOST:
+    if len(picked) > comparison.MOST_RUNS:
         st.warning(
-            f"{comparison.MOST} runs can be compared at a time; these are the first {comparison.MOST} that you picked."
+            f"{comparison.MOST_RUNS} runs can be compared at a time; these are the first "
+            f"{comparison.MOST_RUNS} that you picked."
         )
-    picked = picked[: comparison.MOST]
+    picked = picked[: comparison.MOST_RUNS]
     if picked:
         st.query_params["compare"] = ",".join(str(run.id) for run in picked)
     else:
@@ -75,7 +76,7 @@ def page() -> None:
 def _linked() -> list[RunRecord]:
     """The runs that the address names, as far as they exist."""
     runs = []
-    for text in st.query_params.get("compare", "").split(",")[: comparison.MOST]:
+    for text in st.query_params.get("compare", "").split(",")[: comparison.MOST_RUNS]:
         with suppress(WorkshopError):
             runs.append(frame.store().run(blocks.number(text)))
     return runs
@@ -84,13 +85,13 @@ def _linked() -> list[RunRecord]:
 def _filtered() -> list[RunRecord]:
     """The filters; returns the newest runs that fit them."""
     sessions = {session.name: session.id for session in frame.store().sessions()}
-    recent = frame.store().runs(limit=MOST)
+    recent = frame.store().runs(limit=MOST_RUNS)
     names = {workload_title(run.workload): run.workload for run in recent}
     people = sorted({who(run) for run in recent})
     session, workload, status, person = blocks.filters(
         {"Session": sessions, "Workload": sorted(names), "Status": STATUS, "Who": people}
     )
-    runs = frame.store().runs(sessions.get(session), names.get(workload or ""), status, limit=MOST)
+    runs = frame.store().runs(sessions.get(session), names.get(workload or ""), status, limit=MOST_RUNS)
     return [run for run in runs if person in (None, who(run))]
 
 

@@ -28,7 +28,7 @@ WORDS = (
 )
 FILE = "a file of mine"
 VARIABLE = re.compile(r"\{\w+\}")
-LONGEST = 50  # characters of a question in the list
+LONGEST_QUESTION = 50  # characters of a question in the list
 RECENT = 20  # rounds that are listed
 PHASES = {"lobby": "in the lobby", "question": "a question is open", "podium": "at the podium"}
 
@@ -112,7 +112,8 @@ def _questions(deck: Deck) -> list[str]:
     """The ids of the questions that the round asks, in their order."""
     # Numbers that are drawn for each learner are left open.
     titles = {
-        question.id: f"{number}. {textwrap.shorten(VARIABLE.sub('…', plain(question.text)), LONGEST, placeholder=' …')}"
+        question.id: f"{number}. "
+        + textwrap.shorten(VARIABLE.sub("…", plain(question.text)), LONGEST_QUESTION, placeholder=" …")
         for number, question in enumerate(deck.questions, 1)
     }
     ids: list[str] = st.multiselect(
@@ -135,8 +136,8 @@ def _chosen() -> tuple[Deck | None, Path | str]:
     upload = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"])
     if upload is None:
         return None, ""
-    if upload.size > reader.LARGEST:
-        raise BadDeck(upload.name, (reader.DeckProblem(None, "", f"it is larger than {reader.LARGEST >> 20} MB"),))
+    if upload.size > reader.LARGEST_DECK:
+        raise BadDeck(upload.name, (reader.DeckProblem(None, "", f"it is larger than {reader.LARGEST_DECK >> 20} MB"),))
     return reader.parse(upload.getvalue().decode("utf-8", "replace"), upload.name), ""
 
 

@@ -182,7 +182,7 @@ def test_a_refused_placement_gets_advice(values: dict[str, Any], words: str, bet
     assert found.rank_map is None
     assert words in (found.refused or "")
     assert better in (found.advice or "")
-    assert 1 <= len(found.changes) <= advice.MOST
+    assert 1 <= len(found.changes) <= advice.MOST_CHANGES
 
 
 def test_slots_are_advised_where_they_are_what_is_missing() -> None:

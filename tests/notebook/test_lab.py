@@ -276,13 +276,13 @@ def test_a_rank_that_told_before_the_others_were_stuck(notebook: Kernel, tmp_pat
     labs.small(tmp_path, checks=STUCK)
     notebook.run(
         "from pathlib import Path\nfrom workshop import extension, registry\n"
-        "from workshop.course import exercise_checks as checking\nkept = registry.labs, checking.SECONDS\n"
+        "from workshop.course import exercise_checks as checking\nkept = registry.labs, checking.CHECK_SECONDS\n"
         f"registry.labs = lambda: [extension.Lab(Path({str(tmp_path / 'small')!r}))]\n"
-        "checking.SECONDS = 2.0\nsmall = workshop.lab('small')"
+        "checking.CHECK_SECONDS = 2.0\nsmall = workshop.lab('small')"
     )
     notebook.run("%%ranks\ndef total(comm):\n    comm.recv(source=0)")
     said = notebook.run('small.check("total")')
-    notebook.run("registry.labs, checking.SECONDS = kept")
+    notebook.run("registry.labs, checking.CHECK_SECONDS = kept")
     assert "total is not right yet. Rank 0: This is rank 0's own hint." in said
     assert "were replaced" in said and "run the cells above again" in said
     assert "Nothing is there yet" in notebook.run('lab.check("whoami")')  # names are gone, all else goes on

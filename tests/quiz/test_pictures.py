@@ -54,7 +54,7 @@ def test_pictures_that_are_taken(tmp_path: Path, name: str, data: bytes, kind: s
         ("a.png", pixels("JPEG"), "is no PNG picture that can be read"),
         ("a.png", pixels("PNG")[:-20], "is no PNG picture that can be read"),
         ("a.jpg", b"<svg/>", "is no JPEG picture"),
-        ("a.png", b"\0" * (pictures.LARGEST + 1), "has more than 2 MB"),
+        ("a.png", b"\0" * (pictures.LARGEST_PICTURE + 1), "has more than 2 MB"),
         ("a.svg", b"plain", "is no SVG that can be read"),
         ("a.svg", b"<svg/>", "its outermost element should be svg"),
         ("a.svg", b"<html xmlns='http://www.w3.org/1999/xhtml'/>", "its outermost element should be svg"),

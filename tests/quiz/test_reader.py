@@ -46,7 +46,7 @@ def test_a_good_deck() -> None:
 @settings(max_examples=30, deadline=None)
 @given(decks())
 def test_what_is_written_reads_as_the_same_deck(deck: Deck) -> None:
-    document = yaml_files.document(*yaml_files.compose(dump(deck), reader.DEEPEST))
+    document = yaml_files.document(*yaml_files.compose(dump(deck), reader.DEEPEST_LEVEL))
     assert Deck.model_validate(document) == deck
     try:
         assert parse(dump(deck), "d.yaml") == deck
@@ -195,7 +195,7 @@ def test_the_mapper_is_asked_only_where_one_wants_to_know() -> None:
 
 def test_files(tmp_path: Path) -> None:
     large, binary = tmp_path / "large.yaml", tmp_path / "binary.yaml"
-    large.write_text("#" * (reader.LARGEST + 1))
+    large.write_text("#" * (reader.LARGEST_DECK + 1))
     binary.write_bytes(b"deck: \xff\xfe")
     for path, said in [
         (tmp_path / "none.yaml", "the file can't be read (No such file or directory)"),

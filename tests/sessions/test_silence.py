@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tests.support import until
-from workshop.core.patience import MOST
+from workshop.core.patience import MOST_PATIENCE
 from workshop.sessions import run_monitor
 
 
@@ -25,7 +25,7 @@ def looks(
 
 def test_a_rank_that_is_silent_for_too_long_is_named() -> None:
     assert looks(run_monitor.Silence(), run_monitor.SILENT - 5, 1000.0) is None
-    assert looks(run_monitor.Silence(), run_monitor.SILENT * MOST + 5, 1000.0) == 1
+    assert looks(run_monitor.Silence(), run_monitor.SILENT * MOST_PATIENCE + 5, 1000.0) == 1
     assert looks(run_monitor.Silence(), run_monitor.SILENT + 5, 1000.0, stopped=True) == 1
 
 

@@ -13,7 +13,7 @@ STUCK = """
 import threading, time
 from workshop.core import patience
 from workshop.sessions import watchdog
-watchdog.STUCK, patience.MOST = 0.5, 1.0
+watchdog.STUCK, patience.MOST_PATIENCE = 0.5, 1.0
 dog = watchdog.Watchdog()
 def look():
     while True:

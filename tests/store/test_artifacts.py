@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from tests.store.test_events import new_run
 from workshop.core.errors import BadInput
-from workshop.store.artifacts import LARGEST
+from workshop.store.artifacts import LARGEST_ARTIFACT
 from workshop.store.store import Store
 from workshop.store.tables import blobs
 
@@ -33,12 +33,12 @@ def test_what_is_not_there(store: Store) -> None:
 
 def test_at_most_64_mb(store: Store) -> None:
     run = new_run(store)
-    largest = bytes(LARGEST)
+    largest = bytes(LARGEST_ARTIFACT)
     store.put_artifact(run, "large", "application/octet-stream", largest)
     assert store.artifact(run, "large").data == largest
     with pytest.raises(BadInput, match=r"'large' of run \d+ has 64\.0 MB; at most 64 MB"):
         store.put_artifact(run, "large", "application/octet-stream", largest + b"x")
-    assert store.artifact(run, "large").size == LARGEST
+    assert store.artifact(run, "large").size == LARGEST_ARTIFACT
 
 
 def test_a_file_that_is_replaced_moves_on_to_an_older_name(store: Store) -> None:
@@ -53,7 +53,7 @@ def test_a_file_that_is_replaced_moves_on_to_an_older_name(store: Store) -> None
     store.put_artifact(run, "new", "application/octet-stream", b"5", names[1:])
     assert store.artifact(other, "new").data == b"2", "contents that another run has stay"
     with pytest.raises(BadInput, match="at most 64 MB"):
-        store.put_artifact(run, "new", "application/octet-stream", bytes(LARGEST + 1), names[1:])
+        store.put_artifact(run, "new", "application/octet-stream", bytes(LARGEST_ARTIFACT + 1), names[1:])
     assert store.artifact(run, "older").data == b"4", "nothing has moved"
 
 

@@ -19,7 +19,7 @@ from workshop.course.class_progress import Classroom
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
 from workshop.web import class_sections
-from workshop.web.class_sections import LONGEST, ClassLook, LearnerLook
+from workshop.web.class_sections import LONGEST_HINT, ClassLook, LearnerLook
 from workshop.web.classroom import KEY
 
 LEARNERS = 40
@@ -47,10 +47,10 @@ def test_everybody_is_pushed(dashboard: Dashboard) -> None:
         assert len(eve["labs"]) == 1, "only labs that somebody has begun have a column"
 
         for _ in range(3):
-            store.keep_check("<i>Eve</i>", "first", "mine", "hint", "Look <b>there</b>." + "!" * LONGEST)
+            store.keep_check("<i>Eve</i>", "first", "mine", "hint", "Look <b>there</b>." + "!" * LONGEST_HINT)
         (stuck,) = later(line, "stuck", [])
         assert stuck["name"] == "<i>Eve</i>" and stuck["words"].startswith("mine in lab 0 (first): 3 checks")
-        assert stuck["hint"].startswith("Look <b>there</b>.") and len(stuck["hint"]) == LONGEST + 2
+        assert stuck["hint"].startswith("Look <b>there</b>.") and len(stuck["hint"]) == LONGEST_HINT + 2
         store.forget_progress("<i>Eve</i>")
         left = [eve]
         while left:

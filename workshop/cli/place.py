@@ -150,13 +150,13 @@ def _show(
     from rich.console import Console
 
     from workshop.report import terminal
-    from workshop.report.machine_picture import MOST, placement_cards
+    from workshop.report.machine_picture import MOST_RANKS, placement_cards
 
     out = Console(highlight=False)
     cards = placement_cards(
         placement, described.name, prediction, commands, unknown=unknown, widest=max(out.width - 44, 0)
     )
-    terminal.show(out, cards, MOST)
+    terminal.show(out, cards, MOST_RANKS)
 
 
 def _failure(name: str, described: MachineDescription, hosts: list[dict[str, Any]] | None, as_json: bool) -> int:

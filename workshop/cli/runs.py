@@ -12,7 +12,7 @@ from workshop.cli import common
 from workshop.core.documents import finite
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
-MOST = 100  # runs of a list
+MOST_RUNS = 100  # runs of a list
 RunId = Annotated[int, typer.Argument(metavar="RUN", help="The run's number.")]
 
 
@@ -27,7 +27,7 @@ def list_(
 
     store = common.store()
     session_id = store.session(session).id if session else None
-    matching = store.runs(session_id=session_id, workload=workload, limit=MOST)
+    matching = store.runs(session_id=session_id, workload=workload, limit=MOST_RUNS)
     common.listing(as_json, [run.as_json() for run in matching], RUNS, run_rows(matching), ("run", "seconds"))
 
 

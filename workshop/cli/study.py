@@ -11,7 +11,7 @@ from workshop.cli import common, params
 from workshop.study import command as commands
 from workshop.study.command import Minutes, StudyId
 
-MOST = 100  # studies of a list
+MOST_STUDIES = 100  # studies of a list
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 run_app = typer.Typer(help="Run a study; it goes on where the same one was interrupted.", no_args_is_help=True)
 app.add_typer(run_app, name="run")
@@ -90,7 +90,7 @@ def list_(as_json: common.JSON = False) -> None:
     from workshop.study.terminal import HEADINGS, studies_rows
 
     store = common.store()
-    studies = store.studies(limit=MOST)
+    studies = store.studies(limit=MOST_STUDIES)
     all_of = [expected_runs(store, study) for study in studies]
     documents = [vars(study) | {"expected": runs} for study, runs in zip(studies, all_of, strict=True)]
     empty = "There is no study yet; run one with: workshop study run scaling --workload mnist"

@@ -13,7 +13,7 @@ from workshop.core.memory import size
 NO_ROOM = "NoRoom"  # type of the error of a run that ended because a disk was full
 NEEDED = 16 << 20  # bytes that have to be free before a session or a run begins: store, logs, compiled kernels
 RESERVE = 4 << 20  # bytes that a session sets aside: with them it writes how a run on a full disk ended
-LEAST = 1 << 20  # bytes that have to be free while a run goes on
+LEAST_FREE = 1 << 20  # bytes that have to be free while a run goes on
 
 
 class NoRoom(WorkshopError):
@@ -49,7 +49,7 @@ class Reserve:
     def fill(self) -> None:
         """Set the bytes aside. Raises NoRoom where there is no room for them and for a run."""
         if self._file.exists():
-            check(self._folder, "a run", LEAST)
+            check(self._folder, "a run", LEAST_FREE)
             return
         check(self._folder, "a run")
         try:
@@ -68,7 +68,7 @@ class Reserve:
     def shortage(self) -> str:
         """Why a run can't go on, in one sentence; "" while there is room."""
         try:
-            check(self._folder, "a run", LEAST)
+            check(self._folder, "a run", LEAST_FREE)
         except NoRoom as error:
             return str(error)
         return ""

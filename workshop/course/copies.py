@@ -27,7 +27,7 @@ LEDGER = ".handed-out.json"  # names and hashes of what a learner has been given
 PATTERN = "*.ipynb"  # of the originals; folders within, such as that of the solutions, aren't handed out
 NEW, ASIDE = "new version", "set aside"
 ALONE = 30.0  # seconds for which another process may have a learner's folder
-MOST = 1000  # files with such a name
+MOST_COPIES = 1000  # files with such a name
 
 What = Literal["given", "same", "updated", "kept", "beside"]
 
@@ -194,7 +194,7 @@ def _beside(path: Path, data: bytes, digest: str, folder: Path, ledger: dict[str
             _write(beside, data, folder)
             ledger[entry] = digest
             return beside
-    raise BadInput(f"{path.parent} has {MOST} new versions of {path.name}; take some away.")
+    raise BadInput(f"{path.parent} has {MOST_COPIES} new versions of {path.name}; take some away.")
 
 
 def _free(path: Path, why: str) -> Path:
@@ -202,12 +202,12 @@ def _free(path: Path, why: str) -> Path:
     for other in _names(path, why):
         if not os.path.lexists(other):
             return other
-    raise BadInput(f"{path.parent} has {MOST} files of {path.name} that were {why}; take some away.")
+    raise BadInput(f"{path.parent} has {MOST_COPIES} files of {path.name} that were {why}; take some away.")
 
 
 def _names(path: Path, why: str) -> Iterator[Path]:
     """`1-kmeans (new version).ipynb`, `1-kmeans (new version 2).ipynb` and so on."""
-    for number in range(1, MOST + 1):
+    for number in range(1, MOST_COPIES + 1):
         yield path.with_name(f"{path.stem} ({why}{'' if number == 1 else f' {number}'}){path.suffix}")
 
 

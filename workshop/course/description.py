@@ -14,8 +14,8 @@ from workshop.course.source import BadSource, SourceProblem
 from workshop.quiz.form_errors import Where, mistakes
 
 FILE = "lab.yaml"
-LARGEST = 64 * 1024  # bytes
-DEEPEST = 6  # levels
+LARGEST_FILE = 64 * 1024  # bytes
+DEEPEST_LEVEL = 6  # levels
 SHORTEST, LONGEST = 20, 45  # minutes of a lab
 
 Words = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
@@ -64,14 +64,14 @@ class LabDescription(_Part):
 def read(folder: Path) -> LabDescription:
     """The description of a lab. Raises BadSource with every problem, or BadInput where the file can't be read."""
     path = folder / FILE
-    return parse(yaml_files.read_text(path, LARGEST, "a lab"), str(path))
+    return parse(yaml_files.read_text(path, LARGEST_FILE, "a lab"), str(path))
 
 
 @lru_cache(maxsize=64)  # pages ask for all labs whenever they are drawn
 def parse(text: str, name: str = FILE) -> LabDescription:
     """A description from the text of a file of that name. Raises BadSource."""
     try:
-        node, loader = yaml_files.compose(text, DEEPEST)
+        node, loader = yaml_files.compose(text, DEEPEST_LEVEL)
         document = yaml_files.document(node, loader)
     except yaml_files.Unreadable as error:
         raise BadSource(name, [SourceProblem(error.line, f"the file {error}".rstrip("."))]) from None

@@ -22,8 +22,8 @@ from typing import Any, Literal, TextIO
 from workshop.core.errors import BadInput
 from workshop.course.limits import TooLong, limit
 
-SECONDS = 15.0  # that a check may take
-LONGEST = 300  # characters of what a learner's exception says
+CHECK_SECONDS = 15.0  # that a check may take
+LONGEST_MESSAGE = 300  # characters of what a learner's exception says
 LINE = 70  # characters of a line of code that is shown
 PLACEHOLDER = "...  # your code"  # what stands in an exercise where its solution was
 HINTED, SOLVED = 2, 4  # checks in a row that weren't right, after which there is a hint, and the solution
@@ -155,7 +155,7 @@ def _run(path: Path, text: str) -> dict[str, Any]:
     return names
 
 
-def run(exercise: Exercise, answer: Any, seconds: float = SECONDS) -> CheckOutcome:
+def run(exercise: Exercise, answer: Any, seconds: float = CHECK_SECONDS) -> CheckOutcome:
     """Check an answer in this process. A KeyboardInterrupt is passed on."""
     return _judged(exercise, answer, lambda: exercise.check(answer), seconds)
 
@@ -164,7 +164,7 @@ def run_on_ranks(
     exercise: Exercise,
     comm: Any,
     answer: Any,
-    seconds: float = SECONDS,
+    seconds: float = CHECK_SECONDS,
     tell: Callable[[CheckOutcome], None] | None = None,
 ) -> CheckOutcome:
     """Check an answer on this rank and agree with the others: the fault of the first rank that found one, with the
@@ -241,7 +241,7 @@ def _described(error: BaseException) -> str:
         text = " ".join(str(error).split())
     except Exception:  # an exception of the learner's own may be broken as well
         text = ""
-    text = text.rstrip(".") if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    text = text.rstrip(".") if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 1] + "…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workshop.core import config, yaml_files
 from workshop.core.errors import BadInput
 from workshop.course import catalogue
-from workshop.course.description import DEEPEST, LARGEST, LabDescription, Name, Words
+from workshop.course.description import DEEPEST_LEVEL, LARGEST_FILE, LabDescription, Name, Words
 
 FILE = "paths.yaml"
 FileModel = TypeVar("FileModel", bound=BaseModel)
@@ -56,7 +56,9 @@ def read() -> tuple[LearningPath, ...]:
 def course_file(path: Path, content: str, model: type[FileModel]) -> FileModel:
     """Read a YAML file of the course, whose content is named for errors. Raises BadInput."""
     try:
-        document = yaml_files.document(*yaml_files.compose(yaml_files.read_text(path, LARGEST, content), DEEPEST))
+        document = yaml_files.document(
+            *yaml_files.compose(yaml_files.read_text(path, LARGEST_FILE, content), DEEPEST_LEVEL)
+        )
         return model.model_validate(document)
     except yaml_files.Unreadable as error:
         raise BadInput(f"{path}, line {error.line}: the file {error}") from None

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-SECONDS = 5.0  # after which a function that still computes is given up
+RANK_SECONDS = 5.0  # after which a function that still computes is given up
 ROOTED = ("reduce", "Reduce", "gather")  # collectives whose result only one rank gets
 UFUNCS = {"SUM": np.add, "MAX": np.maximum, "MIN": np.minimum, "PROD": np.multiply}
 
@@ -43,7 +43,9 @@ class Rehearsal:
         return next((raised for raised in self.errors if raised is not None), None)
 
 
-def rehearse(function: Callable[..., Any], arguments: Sequence[Sequence[Any]], seconds: float = SECONDS) -> Rehearsal:
+def rehearse(
+    function: Callable[..., Any], arguments: Sequence[Sequence[Any]], seconds: float = RANK_SECONDS
+) -> Rehearsal:
     """Call `function(comm, *arguments[rank])` on as many ranks as there are arguments. Each rank is a thread of this
     process, and MPI isn't used. The communicator has the collectives without counts (`Comm`)."""
     size = len(arguments)

@@ -17,7 +17,7 @@ TOGETHER = (
     "condition that only some of them meet."
 )
 WORLDS = (2, 3)  # ranks with which everything is rehearsed, besides those that are there
-LONGEST = 120  # characters of arguments in a hint
+LONGEST_ARGUMENTS = 120  # characters of arguments in a hint
 
 
 def is_empty(answer: Any) -> bool:
@@ -73,7 +73,10 @@ def call(name: str, *arguments: Any) -> str:
     arguments_text = " ".join(
         ", ".join("comm" if hasattr(argument, "Get_rank") else repr(argument) for argument in arguments).split()
     )
-    return f"{name}({arguments_text if len(arguments_text) <= LONGEST else arguments_text[: LONGEST - 1] + '…'})"
+    shown = (
+        arguments_text if len(arguments_text) <= LONGEST_ARGUMENTS else arguments_text[: LONGEST_ARGUMENTS - 1] + "…"
+    )
+    return f"{name}({text})"
 
 
 def worlds(comm: Any) -> list[int]:

@@ -307,7 +307,7 @@ def _from_cell(at: TracebackType | None, names: dict[str, Any]) -> TracebackType
     return here or at
 
 
-MOST = 0.5  # seconds that somebody waits for it: a command in the background may go on writing
+MOST_DELAY = 0.5  # seconds that somebody waits for it: a command in the background may go on writing
 LOOK = 0.001  # seconds
 _libc = ctypes.CDLL(None)
 
@@ -317,7 +317,7 @@ def drain(streams: Sequence[Any]) -> None:
     then the thread that reads them."""
     _libc.fflush(None)
     watched = [stream for stream in streams if getattr(stream, "watch_fd_thread", None) is not None]
-    deadline = time.monotonic() + MOST
+    deadline = time.monotonic() + MOST_DELAY
     while not all(_empty(stream._fid) and _idle(stream) for stream in watched) and time.monotonic() < deadline:
         time.sleep(LOOK)
 

@@ -27,7 +27,7 @@ from workshop.mpi.tool_interface import COUNTING, MONITORING, call
 
 FLUSH, GENERIC = b"pml_monitoring_flush", 9  # the variable that writes a file, and its class in Open MPI's mpi.h
 KINDS = {"E": "program", "I": "inside", "C": "buffers"}  # letters of the file's lines
-MOST = 20  # activities that have counts of their own; later ones are added to the last of them
+MOST_ACTIVITIES = 20  # activities that have counts of their own; later ones are added to the last of them
 
 
 @cache
@@ -82,7 +82,7 @@ class MessageCounts:
             return
         if self.activities:
             self._add()
-        if len(self.activities) < MOST:
+        if len(self.activities) < MOST_ACTIVITIES:
             self.activities.append((activity, counts("", self.size)))
 
     def _add(self) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from workshop.engine.context import RankContext
 
 TICKS = os.sysconf("SC_CLK_TCK")  # in a second
-LEAST = 0.01  # share of the time for which a thread must have been at work to count as one that worked
+LEAST_WORK = 0.01  # share of the time for which a thread must have been at work to count as one that worked
 HALF = 0.5  # and of what those did that worked longer, on average: helpers that only wake up now and then don't count
 
 # Libraries in which threads begin, the first that fits.
@@ -126,7 +126,7 @@ class Census:
     def as_json(self) -> dict[str, dict[str, Any]]:
         """For each kind: `count` (at the same time, at most), `busy` (threads that worked, see `working`), `seconds` of
         work, and `waited`, the seconds of waiting for a processor; None where that isn't known."""
-        busy = working({key: did.worked for key, did in self._last.items()}, LEAST * self.seconds)
+        busy = working({key: did.worked for key, did in self._last.items()}, LEAST_WORK * self.seconds)
         return {kind: self._of_kind(kind, count, busy) for kind, count in sorted(self._most.items())}
 
     def _of_kind(self, kind: str, count: int, busy: Set[Key]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 
-MOST = 3  # changes to name; more is a menu and no advice
+MOST_CHANGES = 3  # changes to name; more is a menu and no advice
 
 _KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
 _ORDER = ("hwthread", "core", "l3cache", "numa", "package", "node")  # the smaller ones lie in the larger ones

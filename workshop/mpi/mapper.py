@@ -29,7 +29,7 @@ from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
 from workshop.mpi.advice import PlacementChange
 from workshop.mpi.implementations import implementation
 
-SECONDS = 20.0  # for all that a mapper is asked about one placement; mostly it takes a tenth of one
+MAPPER_SECONDS = 20.0  # for all that a mapper is asked about one placement; mostly it takes a tenth of one
 INVENTED = "host"  # what the only host of an invented machine is called
 MOST_PROCESSES = 256  # that MPICH's launcher may start on this machine to tell where they would run
 
@@ -67,7 +67,7 @@ class Prediction:
 
 
 def predict(
-    placement: Placement, described: MachineDescription, seconds: float = SECONDS, unknown: Sequence[str] = ()
+    placement: Placement, described: MachineDescription, seconds: float = MAPPER_SECONDS, unknown: Sequence[str] = ()
 ) -> Prediction:
     """Ask the placement's MPI where its ranks would run on hosts of this kind (one, where it names none). Nobody is
     asked where one of the `unknown` words of a command line, or a variable, decides that.
@@ -116,7 +116,7 @@ def ask_openmpi(placement: Placement, described: MachineDescription, limit: Dead
         return Prediction(rank_map, machine, note=note)
     accepted: dict[str, PlacementChange] = {}
     for change in advice.changes(placement, described):
-        if len(accepted) == advice.MOST or limit.remaining() <= 0:
+        if len(accepted) == advice.MOST_CHANGES or limit.remaining() <= 0:
             break
         if change.kind not in accepted and _takes(change.placement, described, limit):
             accepted[change.kind] = change

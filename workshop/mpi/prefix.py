@@ -16,7 +16,7 @@ from workshop.core.environment import own_environment, own_folder
 from workshop.core.errors import WorkshopError
 
 PACKAGES = {"mpich": "mpich==5.0.2", "intelmpi": "impi-rt==2021.18.1"}
-SECONDS = 900  # for a download on a slow line
+DOWNLOAD_SECONDS = 900  # for a download on a slow line
 ANEW = {"PIP_IGNORE_INSTALLED": "1"}  # for pip, what the environment has counts as installed in a prefix, too
 # What pip and uv say where they reach nobody.
 UNREACHED = (
@@ -84,7 +84,7 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=SECONDS, check=False, env=os.environ | ANEW
+            command, capture_output=True, text=True, timeout=DOWNLOAD_SECONDS, check=False, env=os.environ | ANEW
         )
         if done.returncode != 0:
             raise WorkshopError(f"{' '.join(packages)} can't be installed: {fault(done.stderr or done.stdout)}")
@@ -95,7 +95,7 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
                 raise
     except subprocess.TimeoutExpired:
         raise WorkshopError(
-            f"{' '.join(packages)} could not be installed within {SECONDS} s; try again on a faster line."
+            f"{' '.join(packages)} could not be installed within {DOWNLOAD_SECONDS} s; try again on a faster line."
         ) from None
     except OSError as error:
         raise WorkshopError(

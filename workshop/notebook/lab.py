@@ -187,10 +187,10 @@ class NotebookLab(NotebookDisplay):
         cells = attach().ranks
         text = (self._folder / exercise_checks.CHECKS).read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory(prefix="workshop-check-") as folder:
-            arguments = (self.name, text, exercise.id, exercise_checks.SECONDS, folder)
+            arguments = (self.name, text, exercise.id, exercise_checks.CHECK_SECONDS, folder)
             try:
                 answers = cells.call(
-                    exercise_checks.check_on_ranks, *arguments, seconds=exercise_checks.SECONDS + GRACE
+                    exercise_checks.check_on_ranks, *arguments, seconds=exercise_checks.CHECK_SECONDS + GRACE
                 )
             except RanksFailed as failed:
                 if any(line.startswith(STOPPED) for line in str(failed).splitlines()):

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-LONGEST = 500  # characters
+LONGEST_EXPRESSION = 500  # characters
 LARGEST_POWER = 1000
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -39,8 +39,8 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 
 def parse(text: str, names: Collection[str]) -> ast.expr:
     """Parse an expression that uses only these names (and `name.field`). Raises ValueError with the mistake."""
-    if len(text) > LONGEST:
-        raise ValueError(f"an expression has at most {LONGEST} characters")
+    if len(text) > LONGEST_EXPRESSION:
+        raise ValueError(f"an expression has at most {LONGEST_EXPRESSION} characters")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):

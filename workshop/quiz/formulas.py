@@ -12,7 +12,7 @@ from xml.etree.ElementTree import tostring
 
 from latex2mathml.converter import Converter
 
-LONGEST = 1000  # characters
+LONGEST_FORMULA = 1000  # characters
 
 # The number of children of each MathML element; None: any number. From MathML Core, section 3.
 _CHILDREN: dict[str, int | None] = {
@@ -32,8 +32,8 @@ _ATTRIBUTES = {
 def mathml(latex: str, block: bool = False) -> str:
     """A formula as a <math> element; `block`: on a separate line. Raises ValueError with one sentence if it is
     unreadable, or uses links or styles."""
-    if len(latex) > LONGEST:
-        raise ValueError(f"a formula has at most {LONGEST} characters, not {len(latex)}")
+    if len(latex) > LONGEST_FORMULA:
+        raise ValueError(f"a formula has at most {LONGEST_FORMULA} characters, not {len(latex)}")
     try:
         formula = Converter(display="block" if block else "inline").convert_to_element(latex)
     except Exception as error:  # latex2mathml raises errors of many kinds, also Python's own

@@ -15,7 +15,7 @@ from workshop.core import yaml_files
 from workshop.core.errors import BadInput
 from workshop.quiz.parts import Picture
 
-LARGEST = 2 * 1024 * 1024  # bytes
+LARGEST_PICTURE = 2 * 1024 * 1024  # bytes
 MOST_PIXELS = 40_000_000
 # The MIME type and Pillow's name of the format, by the file name's ending; Pillow doesn't read SVG.
 KINDS: dict[str, tuple[str, str]] = {
@@ -58,7 +58,9 @@ def load(folder: Path | None, picture: Picture) -> LoadedPicture:
     file = (folder / name).resolve()
     if not file.is_relative_to(folder.resolve()):
         raise BadInput(f"The picture {name!r} lies outside of the deck's folder; it should be beside the deck.")
-    data = yaml_files.read_bytes(file, LARGEST, f"The picture {name!r} has more than {LARGEST // 1024**2} MB.")
+    data = yaml_files.read_bytes(
+        file, LARGEST_PICTURE, f"The picture {name!r} has more than {LARGEST_PICTURE // 1024**2} MB."
+    )
     problem = _raster(data, decoder) if decoder else _drawing(data)
     if problem:
         raise BadInput(f"The picture {name!r} {problem}.")

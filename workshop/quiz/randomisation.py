@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workshop.store.records import QuizPlayer, QuizRound
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-FEW = 400  # combinations of numbers that are all tried
+FEW_COMBINATIONS = 400  # combinations of numbers that are all tried
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _step(choices: Range, number: int) -> float:
 def combinations(numbers: Mapping[str, Range]) -> Iterator[dict[str, float]]:
     """Combinations of values for a question's numbers: all of them if there are few; otherwise the ends of all ranges
     and a few hundred random ones, the same in each call."""
-    if math.prod(len(choices.values) or steps(choices) + 1 for choices in numbers.values()) <= FEW:
+    if math.prod(len(choices.values) or steps(choices) + 1 for choices in numbers.values()) <= FEW_COMBINATIONS:
         values = [
             choices.values or [_step(choices, at) for at in range(steps(choices) + 1)] for choices in numbers.values()
         ]
@@ -102,10 +102,10 @@ def combinations(numbers: Mapping[str, Range]) -> Iterator[dict[str, float]]:
         else (_step(choices, 0), _step(choices, steps(choices)))
         for choices in numbers.values()
     ]
-    for combination in itertools.islice(itertools.product(*ends), FEW):
+    for combination in itertools.islice(itertools.product(*ends), FEW_COMBINATIONS):
         yield dict(zip(numbers, combination, strict=True))
     chance = random.Random("combinations")
-    for _ in range(FEW):
+    for _ in range(FEW_COMBINATIONS):
         yield {name: _draw(choices, chance) for name, choices in numbers.items()}
 
 

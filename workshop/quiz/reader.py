@@ -21,8 +21,8 @@ from workshop.registry import decks, labs
 
 __all__ = ["BadDeck", "DeckProblem", "dump", "find", "parse", "read", "schema", "shipped"]
 
-LARGEST = 1024 * 1024  # bytes
-DEEPEST = 12  # levels
+LARGEST_DECK = 1024 * 1024  # bytes
+DEEPEST_LEVEL = 12  # levels
 FILE = "quiz.yaml"  # a lab's deck
 
 
@@ -82,7 +82,7 @@ def read(path: Path, thorough: bool = False) -> Deck:
     """Read a deck from a file; `thorough` also asks the mapper about placements, which is slow. Raises BadDeck."""
     path = Path(path)
     try:
-        text = yaml_files.read_text(path, LARGEST, "a deck")
+        text = yaml_files.read_text(path, LARGEST_DECK, "a deck")
     except BadInput as error:
         reason = str(error).removeprefix(f"{path} ").rstrip(".")
         raise BadDeck(str(path), (DeckProblem(None, "", f"the file {reason}"),)) from None
@@ -92,11 +92,11 @@ def read(path: Path, thorough: bool = False) -> Deck:
 def parse(text: str, name: str, folder: Path | None = None, thorough: bool = False) -> Deck:
     """Read a deck from the text of a file; its pictures are in `folder`. Raises BadDeck."""
     try:
-        node, loader = yaml_files.compose(text, DEEPEST)
+        node, loader = yaml_files.compose(text, DEEPEST_LEVEL)
         document = yaml_files.document(node, loader)
     except yaml_files.TooDeep as error:
         raise BadDeck(
-            name, (DeckProblem(None, "", f"the file {error}; a deck has {DEEPEST} levels at most"),)
+            name, (DeckProblem(None, "", f"the file {error}; a deck has {DEEPEST_LEVEL} levels at most"),)
         ) from None
     except yaml_files.Unreadable as error:
         raise BadDeck(name, (DeckProblem(error.line, "", f"the file {error}".rstrip(".")),)) from None

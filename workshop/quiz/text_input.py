@@ -10,7 +10,7 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.core.words import quoted
 
-LONGEST = 200  # characters of an answer
+LONGEST_ANSWER = 200  # characters of an answer
 
 _APOSTROPHES = dict.fromkeys(map(ord, "’‘ʼ`´′"), "'")
 _MINUS = dict.fromkeys(map(ord, "−–‒"), "-")
@@ -35,8 +35,8 @@ def number(raw: Any, unit: str = "") -> float:
         raise BadInput("That is no number; it should be one such as 1.5 or 1e3.")
     if isinstance(raw, int | float):
         return _finite(raw, "That")
-    if len(raw) > LONGEST:
-        raise BadInput(f"That has {len(raw)} characters; a number has at most {LONGEST}.")
+    if len(raw) > LONGEST_ANSWER:
+        raise BadInput(f"That has {len(raw)} characters; a number has at most {LONGEST_ANSWER}.")
     text = _tidy(unicodedata.normalize("NFKC", raw).translate(_MINUS).translate(_APOSTROPHES))
     match = _PLAIN.fullmatch(text)
     if not match:
@@ -98,8 +98,8 @@ def text(raw: Any) -> str:
     """Read a few typed words; repeated spaces become one. Raises BadInput with one sentence."""
     if not isinstance(raw, str):
         raise BadInput("That is no text; it should be a few words.")
-    if len(raw) > LONGEST:
-        raise BadInput(f"That has {len(raw)} characters; an answer has at most {LONGEST}.")
+    if len(raw) > LONGEST_ANSWER:
+        raise BadInput(f"That has {len(raw)} characters; an answer has at most {LONGEST_ANSWER}.")
     if any(
         unicodedata.category(character) in ("Cc", "Cs", "Cn", "Co") and not character.isspace() for character in raw
     ):

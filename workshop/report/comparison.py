@@ -21,7 +21,7 @@ Row = tuple[str, ...]  # a name, and a value for each run
 ABSENT = "–"
 
 
-MOST = 5  # runs that are compared at a time
+MOST_RUNS = 5  # runs that are compared at a time
 FIGURES = 5  # results that are compared first, with the time from start to end
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STYLE = "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("palette.css", "cards.css"))
 SENTENCE = 40  # characters from which a cell holds a sentence
 WIDE = 3  # columns above which a phone shows a table row by row
-MANY = 14  # rows of a table above which a page may let it scroll
+MANY_ROWS = 14  # rows of a table above which a page may let it scroll
 SWITCH = (
     '<div class="ws-switch" role="group" aria-label="Draw curves by">'
     '<button type="button" value="step">by step</button>'
@@ -146,7 +146,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[Any]], linked: bool =
 
     wide = len(headings) > WIDE  # a phone shows such a table as names and values
     body = [row(cells, "td") for cells in rows]
-    many = (" ws-many" if len(body) > MANY else "") + (" ws-rows" if wide else "")
+    many = (" ws-many" if len(body) > MANY_ROWS else "") + (" ws-rows" if wide else "")
     return (
         f'<div class="ws-scroll{many}"><table><thead>{row(headings, "th")}</thead>'
         f"<tbody>{''.join(body)}</tbody></table></div>"

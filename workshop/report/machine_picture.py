@@ -69,7 +69,7 @@ def rank_cell(rank: int) -> Mapping[str, str]:
     return {"text": f"rank {rank}", "colour": theme.rank_colour(rank)}
 
 
-MOST = 64  # ranks in a table
+MOST_RANKS = 64  # ranks in a table
 HEADINGS = ("Rank", "Host", "Package", "Cores", "Units", "B: may run here")
 
 
@@ -105,7 +105,7 @@ def _ranks(prediction: Prediction, rest: str, widest: int | None) -> list[Part]:
     if not reports:
         return []
     machine = prediction.machine or topology.machine()
-    pictures = [masks.mask(report, machine) for report in reports[:MOST]]
+    pictures = [masks.mask(report, machine) for report in reports[:MOST_RANKS]]
     fit = widest is None or max(map(len, pictures)) <= widest
     rows = [
         (
@@ -114,7 +114,7 @@ def _ranks(prediction: Prediction, rest: str, widest: int | None) -> list[Part]:
             *(ranges(report[name]) for name in ("packages", "cores", "units")),
             *([picture] if fit else []),
         )
-        for report, picture in zip(reports[:MOST], pictures, strict=True)
+        for report, picture in zip(reports[:MOST_RANKS], pictures, strict=True)
     ]
-    more = [words(line(f"and {len(reports) - MOST} more ranks ({rest})"))] if len(reports) > MOST else []
+    more = [words(line(f"and {len(reports) - MOST_RANKS} more ranks ({rest})"))] if len(reports) > MOST_RANKS else []
     return [table(HEADINGS if fit else HEADINGS[:-1], rows), *more]

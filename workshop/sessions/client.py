@@ -248,7 +248,7 @@ def wait(
         if waits and waits != before:
             say(waits)
         last, now = now, time.monotonic()
-        if waits and before and deadline is not None and now - began < measurement_lock.SECONDS:
+        if waits and before and deadline is not None and now - began < measurement_lock.LOCK_SECONDS:
             deadline += now - last
         if deadline is not None and now > deadline:
             raise WorkshopError(f"Run {run_id} has not ended within {timeout:g} s; it is {run.status}.")

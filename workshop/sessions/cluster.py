@@ -26,7 +26,7 @@ from traitlets.config import Config
 from workshop import mpi
 from workshop.core import processes, rank_map, topology
 from workshop.core.parent_death import guarded
-from workshop.core.patience import MOST, patient
+from workshop.core.patience import MOST_PATIENCE, patient
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
 from workshop.sessions import shared_memory, temporary_folders
@@ -99,7 +99,7 @@ class Cluster:
         config.LocalControllerLauncher.controller_cmd = guarded([sys.executable, "-P", "-m", "ipyparallel.controller"])
         # How long one that comes late is waited for.
         config.MPIEngineSetLauncher.engine_args = [
-            f"--IPEngine.timeout={READY * MOST}",
+            f"--IPEngine.timeout={READY * MOST_PATIENCE}",
             "--IPEngine.max_heartbeat_misses=0",  # each rank ends by itself when its conductor falls silent
         ]
         reach = self._site.reach

@@ -23,9 +23,9 @@ from workshop.core import file_locks, words
 from workshop.core.errors import WorkshopError
 
 LOCK = Path(tempfile.gettempdir()) / "workshop-measuring.lock"
-SECONDS = 12 * 3600.0  # that a command waits for the machine
-MOST = 4096  # bytes that are read of what a holder has written
-LONGEST = 60  # characters of a command or a user
+LOCK_SECONDS = 12 * 3600.0  # that a command waits for the machine
+MOST_BYTES = 4096  # bytes that are read of what a holder has written
+LONGEST_WORD = 60  # characters of a command or a user
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def holder() -> Holder | None:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return None
     except BlockingIOError:
-        return _read(os.pread(descriptor, MOST, 0))
+        return _read(os.pread(descriptor, MOST_BYTES, 0))
     finally:
         os.close(descriptor)
 
@@ -65,7 +65,7 @@ def refuse_wait() -> None:
 
 
 @contextmanager
-def measuring_lock(say: Callable[[str], None], seconds: float = SECONDS) -> Iterator[None]:
+def measuring_lock(say: Callable[[str], None], seconds: float = LOCK_SECONDS) -> Iterator[None]:
     """Hold the machine for measuring. `say` gets a sentence as soon as there is somebody to wait for, and for each
     further holder. Raises WorkshopError after `seconds` of waiting.
 
@@ -132,7 +132,7 @@ def _read(data: bytes) -> Holder:
     """The holder's entry. Any user may write into the file, so an unreadable entry counts as none."""
     with suppress(ValueError, TypeError, KeyError, OverflowError):
         record = json.loads(data)
-        command, user = (re.sub(r"[^ -~]", "?", str(record[name]))[:LONGEST] for name in ("command", "user"))
+        command, user = (re.sub(r"[^ -~]", "?", str(record[name]))[:LONGEST_WORD] for name in ("command", "user"))
         return Holder(int(record["pid"]), command, user, min(max(float(record["since"]), 0.0), time.time()))
     return Holder()
 

@@ -15,7 +15,7 @@ from workshop.store.database import Database
 from workshop.store.records import Artifact
 from workshop.store.tables import artifacts, blobs, runs
 
-LARGEST = 64 << 20  # bytes
+LARGEST_ARTIFACT = 64 << 20  # bytes
 
 
 class Artifacts:
@@ -52,10 +52,10 @@ def put(
     connection: Connection, run_id: int, name: str, media_type: str, data: bytes, former: Sequence[str] = ()
 ) -> None:
     """Keep a file, within a transaction of somebody else's. Raises BadInput over 64 MB."""
-    if len(data) > LARGEST:
+    if len(data) > LARGEST_ARTIFACT:
         raise BadInput(
-            f"The artifact {name!r} of run {run_id} has {len(data) / 2**20:.1f} MB; at most {LARGEST >> 20} MB can be "
-            "kept."
+            f"The artifact {name!r} of run {run_id} has {len(data) / 2**20:.1f} MB; at most "
+            f"{LARGEST_ARTIFACT >> 20} MB can be kept."
         )
     digest = hashlib.sha256(data).hexdigest()
     if connection.scalar(select(blobs.c.sha256).where(blobs.c.sha256 == digest)) is None:

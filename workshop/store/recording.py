@@ -36,7 +36,7 @@ from workshop.store.studies import OPEN
 RECORDED = "recorded"  # the state of sessions and studies that nobody works on any more
 ROWS = 2000  # that are copied at once
 KINDS = ("image/png", "application/json")  # of files of runs that are recorded
-LARGEST = 1 << 20  # bytes of such a file
+LARGEST_FILE = 1 << 20  # bytes of such a file
 LONGEST_NOTE = 300  # characters
 NODE = "node-"
 NOBODY = frozenset({"", tables.INSTRUCTOR, "root", "jovyan"})  # accounts that say nothing of anybody
@@ -63,7 +63,7 @@ _PLACES = {  # columns in which hosts and paths may be named
 }
 
 
-def record(store: Store, sessions: Sequence[str], file: Path, largest: int = LARGEST, note: str = "") -> list[str]:
+def record(store: Store, sessions: Sequence[str], file: Path, largest: int = LARGEST_FILE, note: str = "") -> list[str]:
     """Write a recording of these sessions, and of what the class did beside them; returns in words what was left out.
 
     Files of runs over `largest` bytes are left out; `note` is a sentence for everybody to whom it is shown. Raises

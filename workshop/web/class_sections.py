@@ -31,7 +31,7 @@ from workshop.web.presence import is_present
 
 ROSTER = ("learner", "joined", "here now", "last here", "last action", "last action at", "asked for help")
 EVERY = 1.0  # seconds between looks
-LONGEST = 400  # characters of a hint or value that are shown
+LONGEST_HINT = 400  # characters of a hint or value that are shown
 MARKS = {"right": "right", "wrong": "not right yet", "stuck": "wrong again and again", "none": "not tried yet"}
 COLOURS = {"right": theme.GOOD, "wrong": theme.RANKS[1], "stuck": theme.ALARM, "none": theme.REST}
 STATES = {
@@ -243,7 +243,7 @@ def value_words(value: Any) -> str:
 
 def cut(text: str) -> str:
     """A text that is short enough for a page that everybody's are on."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return text if len(text) <= LONGEST_HINT else f"{text[:LONGEST_HINT]} …"
 
 
 def write_csv(class_: Class) -> bytes:

@@ -9,15 +9,15 @@ import threading
 from contextlib import suppress
 from typing import Any, TextIO
 
-LONGEST = 8_000  # characters of one record
-LARGEST = 8 << 20  # bytes of the file, and of the older one beside it
+LONGEST_RECORD = 8_000  # characters of one record
+LARGEST_LOG = 8 << 20  # bytes of the file, and of the older one beside it
 
 
 class LimitedLog:
     """A text stream for log records, with one `write` each. A long record is shortened. A regular file that is too
     large becomes `NAME.1`; it has to be open for appending."""
 
-    def __init__(self, stream: TextIO, largest: int = LARGEST) -> None:
+    def __init__(self, stream: TextIO, largest: int = LARGEST_LOG) -> None:
         self._stream, self._largest = stream, largest
         self._lock = threading.Lock()
 
@@ -25,9 +25,9 @@ class LimitedLog:
         return getattr(self._stream, name)
 
     def write(self, text: str) -> int:
-        half = LONGEST // 2
+        half = LONGEST_RECORD // 2
         with self._lock:
-            self._stream.write(text if len(text) <= LONGEST else f"{text[:half]}\n[...]\n{text[-half:]}")
+            self._stream.write(text if len(text) <= LONGEST_RECORD else f"{text[:half]}\n[...]\n{text[-half:]}")
             self._stream.flush()
             with suppress(OSError, ValueError):  # a stream without a file
                 self._rotate(self._stream.fileno())

@@ -107,7 +107,7 @@ def test_a_step_that_fails_says_why(tmp_path: Path) -> None:
 
 
 def test_a_step_that_takes_too_long_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(building, "SECONDS", 1.0)
+    monkeypatch.setattr(building, "BUILD_SECONDS", 1.0)
     steps = building._Steps(tmp_path / "log")
     with pytest.raises(WorkshopError, match="was not built within"):
         steps.take(["bash", "-c", f"sleep 60 & echo $! > {tmp_path}/pid; wait"], "the engine")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
-from workshop.quiz.gift.reader import LARGEST, read
+from workshop.quiz.gift.reader import LARGEST_FILE, read
 from workshop.quiz.reader import dump, parse
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -108,7 +108,7 @@ def test_questions_get_names_of_their_own(tmp_path: Path, order: tuple[str, ...]
         (b"Why $x^{2}$? {=a ~b}", "2 pairs of braces (gaps); a question has one pair"),
         (b"Why} so? {=a ~b}", "a brace } that nothing opens"),
         (b"Why\xff?", "line 1: not UTF-8 text"),
-        (b" " * (LARGEST + 1), "has more than 5 MB"),
+        (b" " * (LARGEST_FILE + 1), "has more than 5 MB"),
     ],
 )
 def test_a_broken_file_is_refused_in_one_sentence(tmp_path: Path, data: bytes, sentence: str) -> None:

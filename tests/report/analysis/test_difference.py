@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map
-from workshop.report.analysis.difference import FEW, aligned, difference, sentences
+from workshop.report.analysis.difference import FEW_RANKS, aligned, difference, sentences
 
 Allowed = Sequence[Sequence[int]]
 HYPER = machine(4, packages=2, hardware_threads=2)  # core 0 has units 0 and 4
@@ -99,8 +99,8 @@ def test_many_ranks_are_told_together() -> None:
         "Ranks 0 to 63 ran elsewhere than they were meant to: rank 0 was meant for core 0, ran on core 1, for example."
     ]
     missing = difference(predicted(*([rank] for rank in range(64))), rank_map([0]), machine(64))
-    assert len(sentences(missing)) == FEW + 1
-    assert sentences(missing)[-1] == f"So it is with {63 - FEW} more ranks."
+    assert len(sentences(missing)) == FEW_RANKS + 1
+    assert sentences(missing)[-1] == f"So it is with {63 - FEW_RANKS} more ranks."
 
 
 units = st.lists(st.integers(0, 7), min_size=1, max_size=8, unique=True)
@@ -113,4 +113,4 @@ def test_ranks_differ_exactly_where_their_units_do(pairs: list[tuple[list[int], 
     found = difference(meant, ran, machine(4, hardware_threads=2))
     assert [one.rank for one in found] == [rank for rank, (a, b) in enumerate(pairs) if set(a) != set(b)]
     assert difference(meant, {**meant, "measured": True}, machine(4, hardware_threads=2)) == []
-    assert len(sentences(found)) <= 8 * (FEW + 1)
+    assert len(sentences(found)) <= 8 * (FEW_RANKS + 1)

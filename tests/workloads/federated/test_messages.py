@@ -8,7 +8,7 @@ from mpi4py import MPI
 
 from workshop.workloads.federated import messages
 from workshop.workloads.federated.messages import COUNT, MODEL, SCORE, UPDATE, InstitutionChannel, MessageKind, home
-from workshop.workloads.federated.params import MOST
+from workshop.workloads.federated.params import MOST_INSTITUTIONS
 
 PARAMETERS = 1000
 
@@ -37,7 +37,7 @@ def test_no_declared_message_has_room_for_an_image():
         assert kind in (MODEL, UPDATE) or kind.empty(PARAMETERS).nbytes < 100
     tags = {kind.tag for kind in kinds}
     assert len(tags) == len(kinds) == len({kind.name for kind in kinds}) > 5
-    assert messages.TAGS > MOST
+    assert messages.TAGS > MOST_INSTITUTIONS
     assert (max(tags) + 1) * messages.TAGS < 32_767, "MPI promises no larger tags"
 
 

@@ -90,7 +90,7 @@ def test_commands_end_well_badly_late_or_when_the_run_ends(folder: Path, monkeyp
             "`fx fail` of institution 1 did not succeed (exit code 1); it says: cores 1 log None no plan is here"
         )
 
-        monkeypatch.setattr(fx, "SECONDS", 0.1)
+        monkeypatch.setattr(fx, "COMMAND_SECONDS", 0.1)
         late = runner.start("fx sleep", "x", folder, folder / "late")
         with pytest.raises(WorkshopError, match=r"`fx sleep` of x did not succeed within 0 s"):
             runner.wait(late)

@@ -58,6 +58,6 @@ if __name__ == "__main__":
         "runs": {name: measure(world, params) for name, params in RUNS.items()},
         "refused": {name: refusal(world, params) for name, params in REFUSED.items()},
     }
-    runs.LIMIT = 0.0
+    runs.PROCESS_SECONDS = 0.0
     results["refused"]["limit"] = refusal(world, INFERENCE)
     Path(sys.argv[1]).write_text(json.dumps(results))

@@ -25,7 +25,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.sessions.preflight import SSH
 
-MOST = 16  # hosts: more than that teaches nothing on one machine
+MOST_HOSTS = 16  # hosts: more than that teaches nothing on one machine
 READY = 30.0  # seconds within which hosts must be up; they take less than one
 ENDED = 10.0  # seconds within which they must be gone
 TAIL = 4096  # bytes of what went wrong
@@ -43,8 +43,8 @@ class EmulatedHosts:
     """
 
     def __init__(self, count: int = 3, limit: Link | None = None) -> None:
-        if not 1 <= count <= MOST:
-            raise BadInput(f"hosts is {count}: it should be from 1 to {MOST}.")
+        if not 1 <= count <= MOST_HOSTS:
+            raise BadInput(f"hosts is {count}: it should be from 1 to {MOST_HOSTS}.")
         if refused := namespaces.refusal():
             raise BadInput(refused)
         self.names = names(count)

@@ -29,7 +29,7 @@ GENTLY = (
     "-n",
     "10",
 )  # a tenth of a core beside what wants it all; 19 would be next to nothing on a busy machine
-SECONDS = 600.0  # half a minute on a busy machine
+COMPILE_SECONDS = 600.0  # half a minute on a busy machine
 # What ends with a dot is a package with its modules.
 PAGES = (
     *("workshop.cli.main", "workshop.sessions.conductor", "ipyparallel.controller.app", "ipyparallel.engine.nanny"),
@@ -90,14 +90,14 @@ def _compile(command: list[str], variables: Mapping[str, str], on_part: Callable
             env=variables,
         ) as process,
     ):
-        timer = threading.Timer(SECONDS, process.kill)
+        timer = threading.Timer(COMPILE_SECONDS, process.kill)
         timer.start()
         for text in process.stdout or ():
             if text.strip() == PART:
                 on_part()
         code = process.wait()
         if not timer.is_alive():
-            return f"it took more than {SECONDS:.0f} s"
+            return f"it took more than {COMPILE_SECONDS:.0f} s"
         timer.cancel()
         errors.seek(0)
         return None if code == 0 else (errors.read().strip().splitlines() or ["no reason was told"])[-1]

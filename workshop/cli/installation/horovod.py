@@ -30,14 +30,14 @@ from workshop.mpi import horovod, openmpi, prefix
 from workshop.sessions.managed_processes import ChildProcess, serve
 from workshop.sessions.measurement_lock import Holder, holder
 
-SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
+BUILD_SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
 BESIDE = 6 * 3600.0  # the same at low priority, beside ranks that may take all cores
 COMPILERS = ("gcc", "g++", "make")
 LOOK = 0.5  # seconds between looks at a step
 CHECK = "import horovod.tensorflow as hvd; hvd.init(); assert hvd.size() == 2, hvd.size(); assert hvd.mpi_built()"
 
 
-def install(seconds: float = SECONDS, gives_way: bool = False) -> str:
+def install(seconds: float = BUILD_SECONDS, gives_way: bool = False) -> str:
     """Build Horovod and install it into this environment, unless it is there and works; returns its version.
 
     Waits for another process that builds it here. Tries it with two ranks, and takes it away again where they don't
@@ -164,7 +164,7 @@ class _Steps:
     def __init__(self, log: Path, deadline: float | None = None, gives_way: bool = False) -> None:
         self.log = log
         self.waits = log.with_name(horovod.WAITS)
-        self.deadline = time.monotonic() + SECONDS if deadline is None else deadline
+        self.deadline = time.monotonic() + BUILD_SECONDS if deadline is None else deadline
         self.gives_way = gives_way
         log.write_text("")
         self.waits.unlink(missing_ok=True)  # an earlier build may have been killed while it stood still

@@ -16,7 +16,7 @@ from workshop.course import catalogue
 from workshop.quiz import reader
 
 WORKLOAD = Path(__file__).parent / "workload"
-LONGEST = 30  # characters of a name: a lab's name may have 40
+LONGEST_NAME = 30  # characters of a name: a lab's name may have 40
 LAST = 99  # the highest number that a lab may have
 
 
@@ -59,10 +59,10 @@ def files(folder: Path) -> list[Path]:
 
 def _check(name: str) -> None:
     """Refuse what can't be the name of a new workload, with its lab, deck and page. Raises BadInput."""
-    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or keyword.iskeyword(name) or len(name) > LONGEST:
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name) or keyword.iskeyword(name) or len(name) > LONGEST_NAME:
         raise BadInput(
             f"{name[:60]!r} can't be the name of a workload; it should be small letters, digits and underscores, like "
-            f"heat_flow, with at most {LONGEST} characters, and no word of Python's own."
+            f"heat_flow, with at most {LONGEST_NAME} characters, and no word of Python's own."
         )
     names_in_use: dict[str, Collection[str]] = {
         "workload": registry.workloads(),

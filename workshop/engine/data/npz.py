@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from workshop.engine.data.damage import DamagedFile
 
-LARGEST = 256 << 20  # bytes that the files of an archive may take together
+LARGEST_ARCHIVE = 256 << 20  # bytes that the files of an archive may take together
 
 
 def bounded(data: bytes) -> io.BytesIO:
@@ -26,8 +26,8 @@ def bounded(data: bytes) -> io.BytesIO:
     if any(file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for file in files):
         raise ValueError("it is compressed in an unusual way; save it with deflate")
     size = sum(file.file_size for file in files)
-    if size > LARGEST:
-        raise ValueError(f"its files claim {size:,} bytes; at most {LARGEST >> 20} MB are read")
+    if size > LARGEST_ARCHIVE:
+        raise ValueError(f"its files claim {size:,} bytes; at most {LARGEST_ARCHIVE >> 20} MB are read")
     return io.BytesIO(data)
 
 

@@ -17,7 +17,7 @@ from workshop.core.errors import WorkshopError
 from workshop.engine.context import LARGEST_ARTIFACT, RankContext
 from workshop.engine.training.checkpoint import FORMER, NAME, Checkpoint
 
-LIMIT = 60.0  # seconds in which the last checkpoint has to be written
+WRITE_SECONDS = 60.0  # seconds in which the last checkpoint has to be written
 IDLE = 1.0  # seconds between two looks of a thread that has nothing to write
 
 
@@ -33,7 +33,7 @@ class CheckpointWriter:
     """The checkpoints of one rank, a context manager: at its end, everything has been written. While one is written,
     the next one waits; a third one takes its place. `former` names the older checkpoints that are kept."""
 
-    def __init__(self, ctx: RankContext, former: Sequence[str] = FORMER, limit: float = LIMIT) -> None:
+    def __init__(self, ctx: RankContext, former: Sequence[str] = FORMER, limit: float = WRITE_SECONDS) -> None:
         self.ctx = ctx
         self.limit = limit
         self.former = former

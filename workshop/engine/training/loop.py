@@ -17,7 +17,7 @@ from workshop.engine.training.step_report import COUNT, SUMS, StepReporter
 
 WARM = 2  # first steps of a run, which compile: told, but not measured
 BLOCK = 0.5  # seconds of steps between two tellings, about
-MOST = 200  # steps of a block
+MOST_STEPS = 200  # steps of a block
 
 
 class StepInput(NamedTuple):
@@ -87,7 +87,7 @@ class Loop:
 
     def _length(self, remaining: int) -> int:
         """Steps of the next block: what fits half a second, the warm-up and the kept steps by themselves."""
-        length = min(remaining, MOST)
+        length = min(remaining, MOST_STEPS)
         if self.most is not None:
             length = min(length, self.most - self.done)
         for boundary in (WARM, WARM + self.trace, self.warm):

@@ -13,7 +13,7 @@ from workshop.mpi.reports import hydra, intel, openmpi_bindings
 from workshop.mpi.reports.bindings import Kind, MappingReport, wrong
 from workshop.mpi.reports.rank_map import place_ranks
 
-LARGEST = 1_000_000  # characters; reports of a thousand ranks have half as many
+LARGEST_REPORT = 1_000_000  # characters; reports of a thousand ranks have half as many
 NAMES: dict[Kind, str] = {
     "openmpi5": "Open MPI 5's bindings",
     "openmpi4": "Bindings of Open MPI 2 to 4",
@@ -66,8 +66,8 @@ def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
     Without it, units are numbered as the report numbers what it speaks of, and the machine that is returned has as
     much as it tells. Raises BadInput, which names the line, for what can't be read or is of another machine.
     """
-    if len(text) > LARGEST:
-        raise BadInput(f"The report has {len(text)} characters; it should have at most {LARGEST}.")
+    if len(text) > LARGEST_REPORT:
+        raise BadInput(f"The report has {len(text)} characters; it should have at most {LARGEST_REPORT}.")
     text = _COLOUR.sub("", text)
     if _BREAK.search(text):
         text = unescape(_BREAK.sub("", text))

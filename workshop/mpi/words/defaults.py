@@ -11,7 +11,7 @@ from workshop.mpi.words.parsed_options import ParsedOptions
 
 # Open MPI 5 binds ranks to what it deals them out over, if that is part of a host.
 _PARTS = ("hwthread", "core", "l3cache", "numa", "package")
-FEW = 2  # ranks that Open MPI binds to cores where they are dealt out over slots or hosts; more get a NUMA node
+FEW_RANKS = 2  # ranks that Open MPI binds to cores where they are dealt out over slots or hosts; more get a NUMA node
 
 
 _KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
@@ -150,4 +150,4 @@ def _bound(options: ParsedOptions, values: dict[str, Any], environment: dict[str
         return "hwthread" if options.hardware_threads else "core"
     if values["map_by"] in _PARTS:
         return str(values["map_by"])
-    return "core" if values["map_by"] == "auto" or values["ranks"] <= FEW else "numa"
+    return "core" if values["map_by"] == "auto" or values["ranks"] <= FEW_RANKS else "numa"

@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 from workshop.core.errors import BadInput
 
-LONGEST = 20_000  # characters
+LONGEST_COMMAND = 20_000  # characters
 OPENMPI = ("mpirun", "orterun", "prterun", "mpiexec")  # that Open MPI has; all have mpirun and mpiexec
 LAUNCHERS = (
     *OPENMPI,
@@ -38,8 +38,8 @@ class CommandLine:
 
 def read_lines(text: str) -> CommandLine:
     """Find the command in a text. Raises BadInput."""
-    if len(text) > LONGEST:
-        raise BadInput(f"The command line has {len(text)} characters; it should have at most {LONGEST}.")
+    if len(text) > LONGEST_COMMAND:
+        raise BadInput(f"The command line has {len(text)} characters; it should have at most {LONGEST_COMMAND}.")
     if "\0" in text:
         raise BadInput(f"The command line has a character that no command can have; {RIGHT}.")
     plain = re.sub(r"\\[ \t]*\r?\n", " ", _visible(text.translate(_TYPOGRAPHIC)))

@@ -20,8 +20,8 @@ from workshop.quiz.deck import Deck
 from workshop.quiz.gift.loss import Loss
 from workshop.quiz.gift.texts import escaped, from_moodle
 
-LARGEST = 5 * 1024 * 1024  # bytes of a file
-MOST = 200  # questions of a deck
+LARGEST_FILE = 5 * 1024 * 1024  # bytes of a file
+MOST_QUESTIONS = 200  # questions of a deck
 # While a text is parsed, characters of a private plane stand for its escaped characters.
 _PRIVATE = 0xF0000
 _ESCAPED = re.compile(r"\\(\\|[~=#{}:n])")
@@ -34,8 +34,8 @@ _TRUE, _FALSE = {"T", "TRUE"}, {"F", "FALSE"}
 
 def read(path: Path) -> tuple[Deck, tuple[Loss, ...]]:
     """Return the deck of a GIFT file, and the losses. Raises BadInput with the file and the line."""
-    too_large = f"{path} has more than {LARGEST // 1024**2} MB; split it into several files."
-    text = _decoded(yaml_files.read_bytes(path, LARGEST, too_large), str(path))
+    too_large = f"{path} has more than {LARGEST_FILE // 1024**2} MB; split it into several files."
+    text = _decoded(yaml_files.read_bytes(path, LARGEST_FILE, too_large), str(path))
     reader = _GiftReader(str(path))
     paths: list[str] = []
     for block in _blocks(text):
@@ -259,8 +259,8 @@ class _GiftReader:
     def add(self, question: Mapping[str, Any]) -> None:
         """Add a question with an unused id, and its losses. If it is invalid, list the reason."""
         id = str(question["id"])
-        if len(self.questions) == MOST:
-            self.leave(id, f"not taken, because a deck has at most {MOST} questions")
+        if len(self.questions) == MOST_QUESTIONS:
+            self.leave(id, f"not taken, because a deck has at most {MOST_QUESTIONS} questions")
             return
         try:
             validated = types.classes()[question["type"]].model_validate(

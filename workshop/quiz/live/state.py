@@ -15,7 +15,7 @@ from typing import Any, Literal
 from workshop.core.errors import BadInput
 
 Phase = Literal["lobby", "question", "closed", "discussing", "measuring", "explained", "ranking", "podium", "ended"]
-LONGEST = 3600.0  # seconds that a question can be open
+LONGEST_QUESTION = 3600.0  # seconds that a question can be open
 TALK = 120.0  # default of the seconds for which learners talk before the second vote
 # Shares of right answers between which talking helps most (Crouch and Mazur, Peer instruction: Ten years of experience
 # and results, American Journal of Physics 69, 2001, section II).
@@ -133,8 +133,8 @@ def extend(state: RoundState, seconds: float, now: float) -> RoundState:
     _only(state, "question", "discussing", what="extend")
     _check_seconds(seconds)
     remaining = state.left if state.ends_at is None else state.ends_at - now
-    if remaining is None or remaining + seconds > LONGEST:
-        raise BadInput(f"A question can't have more than {LONGEST:.0f} s left.")
+    if remaining is None or remaining + seconds > LONGEST_QUESTION:
+        raise BadInput(f"A question can't have more than {LONGEST_QUESTION:.0f} s left.")
     if state.ends_at is None:
         return _new(state, left=remaining + seconds)
     if remaining < 0 and state.phase == "question":
@@ -271,8 +271,8 @@ def _only(state: RoundState, *phases: str, what: str) -> None:
 
 
 def _check_seconds(seconds: Any) -> None:
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= LONGEST:
-        raise BadInput(f"The time is {seconds!r}; it should be 1 to {LONGEST:.0f} seconds.")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 1 <= seconds <= LONGEST_QUESTION:
+        raise BadInput(f"The time is {seconds!r}; it should be 1 to {LONGEST_QUESTION:.0f} seconds.")
 
 
 BONUS = 0.5  # share of a question's points that an immediate right answer gets on top

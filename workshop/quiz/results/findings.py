@@ -12,8 +12,8 @@ from workshop.core import words as say
 from workshop.quiz.results.items import Item, items
 from workshop.quiz.results.record import Results
 
-FEW = 0.5  # share of right answers below which a question is to be gone over again
-MANY = 1 / 3  # share of the answers from which on a wrong answer is common
+FEW_RIGHT = 0.5  # share of right answers below which a question is to be gone over again
+MANY_WRONG = 1 / 3  # share of the answers from which on a wrong answer is common
 FIRST = 3  # questions that the next step names
 _LEVELS = (
     (0.8, "knows nearly all of this"),
@@ -28,8 +28,8 @@ def revision_items(questions: Sequence[Item]) -> tuple[Item, ...]:
     revision = []
     for item in questions:
         wrong = item.commonest_wrong
-        common = wrong is not None and wrong.count >= max(2, MANY * item.answered)
-        if item.share is not None and (item.share < FEW or common):
+        common = wrong is not None and wrong.count >= max(2, MANY_WRONG * item.answered)
+        if item.share is not None and (item.share < FEW_RIGHT or common):
             revision.append(item)
     return tuple(sorted(revision, key=lambda item: item.share or 0.0))
 

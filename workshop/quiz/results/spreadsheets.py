@@ -19,7 +19,7 @@ Cell = str | int | float | None
 Row = Mapping[str, Cell]  # by the headings
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # spreadsheets also accept full-width ones
-LONGEST = 16_000  # characters; a spreadsheet's cell holds 32,767 code units
+LONGEST_CELL = 16_000  # characters; a spreadsheet's cell holds 32,767 code units
 # Characters that XML doesn't allow, and so spreadsheets don't either.
 _UNHOLDABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 WIDTH = 20  # of a workbook's columns, in characters
@@ -40,7 +40,7 @@ def safe(cell: Cell) -> Cell:
     if not isinstance(cell, str):
         return cell
     text = _UNHOLDABLE.sub("\ufffd", cell)
-    text = text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    text = text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"
     return f"'{text}" if text.startswith(FORMULA) else text
 
 

@@ -50,7 +50,7 @@ _WOULD = {
     " was bound": " would be bound",
 }
 _EMPTY = ("per_resource", "threads")  # fields that may be empty
-MOST = 1024  # the largest number in a field
+MOST_IN_FIELD = 1024  # the largest number in a field
 _TIMES = 4  # the largest number in a field, as a multiple of the machine's units
 _YES, _NO = ("yes", "true"), ("no", "false")
 
@@ -240,7 +240,7 @@ def _field(name: str, largest: int) -> dict[str, Any]:
 
 def most(described: MachineDescription) -> int:
     """The largest number in a field for this machine."""
-    return min(_TIMES * len(described.units), MOST)
+    return min(_TIMES * len(described.units), MOST_IN_FIELD)
 
 
 def _value(name: str, raw: Any, largest: int) -> Any:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workshop.quiz.results.record import Results, RoundAnswer
     from workshop.quiz.types import Question
 
-MOST = 8  # listed answers of one question, besides the answers of the deck
+MOST_LISTED = 8  # listed answers of one question, besides the answers of the deck
 SHORT = 90  # characters of an answer in a sentence
 
 
@@ -73,9 +73,9 @@ def others(answers: Sequence[RoundAnswer], name: Callable[[Any], str]) -> Iterat
     often = Counter(text for text, _ in named)
     # Equally frequent answers are in alphabetical order, so that a report doesn't change.
     ordered = sorted(often, key=lambda text: (-often[text], text))
-    for text in ordered[:MOST]:
+    for text in ordered[:MOST_LISTED]:
         same = [answer for other, answer in named if other == text]
         yield row("other", text, same[0].right, same)
-    if few := set(ordered[MOST:]):
+    if few := set(ordered[MOST_LISTED:]):
         rare = [answer for text, answer in named if text in few]
         yield row("other", words.count(len(few), "rarer answer"), None, rare)

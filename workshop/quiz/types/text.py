@@ -42,8 +42,8 @@ class Text(Question):
             if folded in described:
                 same = f"{form!r} is the same as {described[folded]}: case, spaces and apostrophes don't matter"
                 yield DeckMistake(path, same)
-            elif not folded or len(form) > text_input.LONGEST:
-                longest = f"nobody can answer {form[:40]!r}; it should be 1 to {text_input.LONGEST} characters"
+            elif not folded or len(form) > text_input.LONGEST_ANSWER:
+                longest = f"nobody can answer {form[:40]!r}; it should be 1 to {text_input.LONGEST_ANSWER} characters"
                 yield DeckMistake(path, longest)
             else:
                 described[folded] = f"{form!r} in {'accept' if path[0] == 'accept' else f'near.{path[1]}'}"

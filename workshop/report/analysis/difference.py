@@ -11,7 +11,7 @@ from workshop.core import topology, words
 
 Kind = Literal["ranks", "host", "unbound", "bound", "elsewhere", "wider", "narrower", "threads"]
 Report = Mapping[str, Any]  # a rank's part of a rank map
-FEW = 4  # ranks of which each has a sentence of its own
+FEW_RANKS = 4  # ranks of which each has a sentence of its own
 AS_MEANT = "Every rank ran where it was meant to."
 
 
@@ -75,10 +75,10 @@ def sentences(differences: Sequence[Difference]) -> list[str]:
         by_kind[difference.kind].append(difference)
     lines = []
     for kind, same_kind in by_kind.items():
-        if len(same_kind) <= FEW or kind not in _GROUPED:
-            lines += [f"{words.capital(difference.words)}." for difference in same_kind[:FEW]]
-            if len(same_kind) > FEW:
-                lines.append(f"So it is with {len(same_kind) - FEW} more ranks.")
+        if len(same_kind) <= FEW_RANKS or kind not in _GROUPED:
+            lines += [f"{words.capital(difference.words)}." for difference in same_kind[:FEW_RANKS]]
+            if len(same_kind) > FEW_RANKS:
+                lines.append(f"So it is with {len(same_kind) - FEW_RANKS} more ranks.")
         else:
             ranks = words.numbered("rank", [difference.rank for difference in same_kind])
             lines.append(f"{words.capital(ranks)} {_GROUPED[kind]}: {same_kind[0].words}, for example.")

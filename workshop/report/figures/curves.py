@@ -15,7 +15,7 @@ from workshop.core.words import quantity
 from workshop.report.figures import marks, theme
 from workshop.store.records import Series
 
-FEW = 60  # points up to which each one is marked
+FEW_POINTS = 60  # points up to which each one is marked
 HELD_OUT = theme.OTHER
 HEIGHT = 320  # pixels of several runs in one plot
 STEPS, SECONDS = "step", "seconds since its first event"
@@ -117,7 +117,7 @@ def _seconds(series: Series, began: float | None) -> dict[str, list[float]] | No
 
 
 def _line(series: Series, name: str, colour: str, began: float | None) -> go.Scatter:
-    size = 7 if len(series.steps) <= FEW else 0
+    size = 7 if len(series.steps) <= FEW_POINTS else 0
     hover, meta = _hover(series, name), _seconds(series, began)
     return marks.line(series.steps, _short(series.means), colour, hover, size=size, name=name, meta=meta)
 

@@ -222,9 +222,9 @@ def hover_words(unit: Unit) -> str:
     return "<br>".join(lines)
 
 
-FEW = 16  # units up to which each one has room for words
+FEW_UNITS = 16  # units up to which each one has room for words
 GROUPS = (("numa", "NUMA node"), ("l3", "L3 cache"))  # of cores, within a package
-MANY = 64  # units from which on there is no room for anything but numbers
+MANY_UNITS = 64  # units from which on there is no room for anything but numbers
 TIGHT = 0.5  # share of a core's width that its name may take; pictures are shown narrower than they are laid out
 WIDTH = 900  # pixels that the picture is laid out for
 
@@ -248,12 +248,12 @@ def machine_picture(
     units = _units(hosts, rank_map, crowds, predicted)
     machines = topology.machines(machine)
     outer = Box("all", children=[_host_box(host, rows, machines.get(host, {}), units) for host, rows in hosts.items()])
-    few = len(units) <= FEW
+    few = len(units) <= FEW_UNITS
     for box in outer.everything():
         if box.kind == "unit":
             box.width = max(3.2 / max(len(units), 2), 1.0) if few else 1.0
         elif box.title:
-            box.head = 0.3 if few else 0.6 if box.kind != "core" else 0.45 if len(units) <= MANY else 0.3
+            box.head = 0.3 if few else 0.6 if box.kind != "core" else 0.45 if len(units) <= MANY_UNITS else 0.3
     arrange(outer, aspect=3.4 if few else 2.6)
     height = WIDTH * outer.height / outer.width
     height = round(max(190, min(height, 360)) if few else max(240, min(1.3 * height, 560)))

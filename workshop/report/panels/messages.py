@@ -21,7 +21,7 @@ from workshop.report.snapshot import Snapshot
 Matrix = NDArray[np.int64]  # (ranks, ranks), by sender and receiver
 CLOSE = 0.02  # relative difference within which a measured ratio fits its formula
 EQUAL = 0.1  # relative difference of buffers within which all ranks gave equally much: single calls are broadcasts
-FEW = 0.01  # of the most bytes between two ranks: fewer are not part of a pattern
+FEW_BYTES = 0.01  # of the most bytes between two ranks: fewer are not part of a pattern
 
 
 def total(counted: Mapping[str, Any], kind: str, unit: str) -> Matrix:
@@ -37,7 +37,7 @@ def pattern(sent: Matrix) -> str:
     See Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, 2005.
     """
     ranks = len(sent)
-    edges = {(int(sender), int(receiver)) for sender, receiver in np.argwhere(sent > FEW * sent.max())}
+    edges = {(int(sender), int(receiver)) for sender, receiver in np.argwhere(sent > FEW_BYTES * sent.max())}
     ring = {(rank, (rank + 1) % ranks) for rank in range(ranks)}
     back = {(receiver, sender) for sender, receiver in ring}
     doubling = {(rank, rank ^ 1 << bit) for rank in range(ranks) for bit in range(ranks.bit_length() - 1)}

@@ -36,7 +36,7 @@ from workshop.store.records import RunRecord
 from workshop.store.run_notes import notes
 from workshop.store.tables import INSTRUCTOR
 
-MOST = 256  # answers to remember
+MOST_ANSWERS = 256  # answers to remember
 
 log = logging.getLogger(__name__)
 
@@ -65,12 +65,12 @@ class Predictions:
                 self._answers.move_to_end(key)
             else:
                 self._answers[key] = self._worker.submit(self._answer, run.placement, run.machine, len(hosts))
-                while len(self._answers) > MOST:
+                while len(self._answers) > MOST_ANSWERS:
                     self._answers.popitem(last=False)[1].cancel()
             answer = self._answers[key]
         return answer.result() if answer.done() and not answer.cancelled() else None
 
-    def settle(self, seconds: float = 2 * mapper.SECONDS) -> None:
+    def settle(self, seconds: float = 2 * mapper.MAPPER_SECONDS) -> None:
         """Wait until all that was asked is answered."""
         with self._lock:
             pending = list(self._answers.values())

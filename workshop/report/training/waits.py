@@ -15,7 +15,7 @@ from workshop.store.records import RunRecord
 
 HARDLY = 0.03  # of a step: waiting below that is how much steps differ anyway
 MOSTLY = 0.7  # share of the lateness that those have together who are named for it
-FEW = 4  # up to so many ranks, the sentence names each
+FEW_RANKS = 4  # up to so many ranks, the sentence names each
 
 
 Cause = Literal["shares", "fewer", "host", "server", "input", "checkpoint", "unknown"]
@@ -109,7 +109,8 @@ def sentence(waits: WaitingTime) -> str:
         who = [f"rank {rank} came last in {count}" for rank, count in enumerate(waits.last)]
         most = f"no rank came last in more than {max(waits.last)}"
         return (
-            f"The ranks took turns at being late: {words.listed(who) if len(who) <= FEW else most} of {steps} steps, "
+            f"The ranks took turns at being late: {words.listed(who) if len(who) <= FEW_RANKS else most} of {steps} "
+            "steps, "
             f"and on average a rank waited {words.seconds(fmean(waits.waited))} of a step of {step}."
         )
     if waits.disturbed:

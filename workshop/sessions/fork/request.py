@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 WAIT = 10.0  # seconds within which a stub must have told all
-LARGEST = 8 << 20  # bytes of what it tells
-MOST = 250  # descriptors; the kernel passes 253 at once
+LARGEST_REQUEST = 8 << 20  # bytes of what it tells
+MOST_DESCRIPTORS = 250  # descriptors; the kernel passes 253 at once
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def read(line: socket.socket, token: bytes) -> Request:
     if user != os.geteuid():
         raise PermissionError("The stub of a rank belongs to another user.")
     line.settimeout(WAIT)
-    head, received, flags, _ = socket.recv_fds(line, 8, MOST)
+    head, received, flags, _ = socket.recv_fds(line, 8, MOST_DESCRIPTORS)
     try:
         if len(head) != 8 or flags & socket.MSG_CTRUNC:
             raise ValueError("The stub of a rank sent no request.")
@@ -68,8 +68,8 @@ def parsed(body: bytes, received: list[int], token: bytes) -> Request:
 
 
 def _received(line: socket.socket, length: int) -> bytes:
-    if length > LARGEST:
-        raise ValueError(f"The stub of a rank announced {length} bytes; it should be at most {LARGEST}.")
+    if length > LARGEST_REQUEST:
+        raise ValueError(f"The stub of a rank announced {length} bytes; it should be at most {LARGEST_REQUEST}.")
     body = bytearray()
     while len(body) < length:
         more = line.recv(length - len(body))

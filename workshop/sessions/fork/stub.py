@@ -13,7 +13,9 @@ import sys
 SERVER = "WORKSHOP_RANK_SERVER"  # the path of the socket at which a session's server listens
 TOKEN = "ranks.token"  # the file beside it, which proves that somebody may ask
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
-LIMIT = 30.0  # seconds of an idle machine within which a server must have begun a rank; it imports for one at first
+FORK_SECONDS = (
+    30.0  # seconds of an idle machine within which a server must have begun a rank; it imports for one at first
+)
 
 
 def descriptors() -> list[int]:
@@ -44,7 +46,7 @@ def connected(folder: str, name: str) -> _socket.socket:
     at = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        line.settimeout(LIMIT)
+        line.settimeout(FORK_SECONDS)
         line.connect(f"/proc/self/fd/{at}/{name}")
     finally:
         os.close(at)

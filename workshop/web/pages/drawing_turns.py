@@ -15,7 +15,7 @@ from itertools import count
 
 from workshop.store.records import Identity
 
-LONGEST = 5.0  # seconds after which a drawing, which then waits for something, holds nobody up
+LONGEST_TURN = 5.0  # seconds after which a drawing, which then waits for something, holds nobody up
 
 
 class DrawingTurns:
@@ -37,7 +37,7 @@ class DrawingTurns:
             ticket = (identity.role != "instructor", served, next(self._numbers), identity.id)
             insort(self._waiting, ticket)
             while self._next() != ticket:
-                self._changed.wait(LONGEST / 5)
+                self._changed.wait(LONGEST_TURN / 5)
             self._waiting.remove(ticket)
             since = self._since[identity.id] = time.monotonic()
             self._changed.notify_all()
@@ -52,7 +52,7 @@ class DrawingTurns:
 
     def _next(self) -> tuple[bool, float, int, int] | None:
         now = time.monotonic()
-        drawing = {identity for identity, since in self._since.items() if now - since < LONGEST}
+        drawing = {identity for identity, since in self._since.items() if now - since < LONGEST_TURN}
         if len(drawing) >= self._places:
             return None
         return next((ticket for ticket in self._waiting if ticket[-1] not in drawing), None)

@@ -14,7 +14,7 @@ from workshop.web.pages import blocks, frame, links, study_form
 from workshop.web.pages.study_view import live, show
 
 ALL = "studies"  # the page of all studies
-MOST = 100  # studies in the list
+MOST_STUDIES = 100  # studies in the list
 COLUMNS = {
     "Study": lambda study: study.id,
     "What": lambda study: words.capital(title(study)),
@@ -35,7 +35,7 @@ def page() -> SessionRecord | None:
                 links.link(other.name, "All" if other.name == ALL else frame.plain(other.title))
     session = frame.choose_session()
     names = None if here.name == ALL else [name for name, kind in kinds.items() if kind.page == here.name]
-    studies = frame.store().studies(names, limit=MOST)
+    studies = frame.store().studies(names, limit=MOST_STUDIES)
     linked = blocks.linked("study", frame.store().study, "here are those there are")
     if st.query_params.get("new") or not (studies or linked):
         study_form.draw(kinds if names is None else names, session, identity, back=bool(studies))

@@ -38,7 +38,7 @@ WHAT = """
 Paste what your `mpirun` printed, with whatever stands around it: Open MPI's `--report-bindings` or
 `--display map`, Intel MPI's `I_MPI_DEBUG=5` or `-print-rank-map`, MPICH's `HYDRA_TOPO_DEBUG=1`.
 """
-LONGEST = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
+LONGEST_ANSWER = 5.0  # seconds for one answer: whoever asks about the largest machines keeps a processor busy as long
 MOST_UNITS = 1024  # processing units that a picture has room for
 NOTATION = """Open MPI's notation: brackets are packages, / stands between cores, each letter is a hardware thread,
 and B is where the rank may run."""
@@ -124,7 +124,7 @@ def _away(composed: Composition, session: SessionRecord) -> str:
 def _pasted(composed: Composition | None, predicted: Prediction | None) -> None:
     """Read a report and draw it."""
     st.markdown(WHAT)
-    text = st.text_area("Report", key="place-report", height=220, max_chars=reports.LARGEST)
+    text = st.text_area("Report", key="place-report", height=220, max_chars=reports.LARGEST_REPORT)
     if not text.strip():
         return
     try:
@@ -194,7 +194,7 @@ def _ask_mapper(placement: str, machine: str, unknown: tuple[str, ...]) -> Predi
     failure is kept, too, because it may have taken long."""
     where, described = Placement.model_validate_json(placement), composition.read_machine(machine)
     try:
-        return mapper.predict(where, described, LONGEST, unknown)
+        return mapper.predict(where, described, LONGEST_ANSWER, unknown)
     except WorkshopError as error:
         return Prediction(note=str(error))
 

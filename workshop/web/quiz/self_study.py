@@ -25,7 +25,7 @@ from workshop.store.store import Store
 from workshop.web import request_body, templates
 
 AT_ONCE = 2  # answers that are judged at a time: the mapper takes a fifth of a second for a placement
-LARGEST = 20_000  # bytes of an answer
+LARGEST_MESSAGE = 20_000  # bytes of an answer
 ANSWER = "a JSON object with question, answer and attempt"
 LINE = 120  # characters of a question in a list
 FRESH = {"cache-control": "no-store"}
@@ -41,7 +41,7 @@ def routes(store: Store) -> list[BaseRoute]:
         async def respond(request: Request) -> Response:
             try:
                 values = (
-                    await request_body.json_object(request, LARGEST, ANSWER)
+                    await request_body.json_object(request, LARGEST_MESSAGE, ANSWER)
                     if method == "POST"
                     else request.path_params
                 )

@@ -18,7 +18,7 @@ NAMES = {
     "parameter-server": "the parameter server",
 }
 STREAMS = ("bandwidth", "bidirectional")  # operations with many messages on the way
-MOST = 3  # names of algorithms in a sentence
+MOST_NAMES = 3  # names of algorithms in a sentence
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ def by_size(sizes: Sequence[int], chosen: Sequence[Sequence[str]]) -> str:
     texts: list[str] = []
     for number, names in enumerate(chosen):
         if number == 0 or names != chosen[number - 1]:
-            more = [f"{len(names) - MOST} more"] if len(names) > MOST else []
-            text = words.listed([*names[:MOST], *more], "or") or "no name fits"
+            more = [f"{len(names) - MOST_NAMES} more"] if len(names) > MOST_NAMES else []
+            text = words.listed([*names[:MOST_NAMES], *more], "or") or "no name fits"
             texts.append(f"{text} from {message(sizes[number])}" if number else text)
     return "; ".join(texts)
 

@@ -23,8 +23,8 @@ from workshop.engine import message_counts
 from workshop.workloads.allreduce import NUMBER, PAIRS
 
 WINDOW = 64  # messages on the way
-SMALL = 8192  # bytes of the largest message that gets `MOST` iterations, as in OSU's benchmarks
-MOST = 1000  # iterations
+SMALL = 8192  # bytes of the largest message that gets `MOST_ITERATIONS` iterations, as in OSU's benchmarks
+MOST_ITERATIONS = 1000  # iterations
 PARTS = 5  # of the iterations; other programs seldom disturb all of them
 WARM_UP = 3  # calls before any counts
 PATTERN = 4096  # numbers, which are repeated
@@ -147,7 +147,7 @@ def measure(comm: Any, name: str, size: int, repeats: int, budget: float) -> Tim
 def _timing(comm: Any, name: str, size: int, repeats: int, budget: float) -> Timing:
     sent, received = buffers(name, size, comm.Get_rank(), comm.Get_size())
     call = (between if name in PAIRS else collective)(name, comm, sent, received)
-    most = MOST * min(1, SMALL / max(size, 1)) / (STREAM if name in ("bandwidth", "bidirectional") else 1)
+    most = MOST_ITERATIONS * min(1, SMALL / max(size, 1)) / (STREAM if name in ("bandwidth", "bidirectional") else 1)
     quickest = min(seconds_each(comm, name, call, WARM_UP) for _ in range(WARM_UP))  # other programs disturb the others
     turns = max(repeats, int(min(most, budget / max(comm.allreduce(quickest, op=MPI.MAX), 1e-9))))
     seconds_each(comm, name, call, max(WARM_UP, turns // 10))

@@ -21,7 +21,7 @@ from workshop.workloads.allreduce.operations import Timing
 from workshop.workloads.allreduce.table import osu_table
 
 BUDGET = 0.1  # seconds that a size is repeated for, if that is more often than asked for
-MOST = 1000  # repeats
+MOST_REPEATS = 1000  # repeats
 WARM_UP = 3  # calls before any counts: connections are made, memory is touched
 TURNS = 7  # of what is measured beside all-reduces
 REFERENCE = 64 << 20  # bytes that are copied to measure memory, more than most caches hold
@@ -115,7 +115,7 @@ def measure(comm: Any, prepare: Method, size: int, repeats: int) -> list[float]:
     call = prepare(np.full(size // NUMBER, 0.0, np.float32))
     took = timed(comm, call, WARM_UP)
     enough = math.ceil(BUDGET / max(statistics.median(took), 1e-9))
-    return timed(comm, call, max(repeats, min(enough, MOST)))
+    return timed(comm, call, max(repeats, min(enough, MOST_REPEATS)))
 
 
 def timed(comm: Any, call: Callable[[], Any], turns: int) -> list[float]:

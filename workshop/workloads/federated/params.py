@@ -11,7 +11,7 @@ from workshop.engine.fields import ADVANCED, setting
 from workshop.engine.training import METRICS as TRAINING
 from workshop.extension import Params
 
-MOST = 256  # institutions
+MOST_INSTITUTIONS = 256  # institutions
 BOOST = -5.0  # what a poisoned update is multiplied by: it is turned round
 ROBUST = ("median", "trimmed")  # rules that compare updates, where the mean only adds them up
 PRIVATE: dict[str, Any] = {"part": "Who has which images"}
@@ -84,7 +84,7 @@ class Together(Params):
         {"page": "all"},
     )
     institutions: int = Field(
-        4, ge=1, le=MOST, description="how many share the work; with fewer ranks, several live on one"
+        4, ge=1, le=MOST_INSTITUTIONS, description="how many share the work; with fewer ranks, several live on one"
     )
     rounds: Rounds = 15
 

@@ -27,7 +27,7 @@ from workshop.workloads.hangs.states import PROGRAM, marked, rows
 
 AFTER = 2.0  # seconds without a move before it looks
 PATIENCE = 15.0  # seconds after `after` within which the doctor has ended a program that hangs
-SECONDS = 60.0  # that a good program has to end, and that an interrupted program has
+PROGRAM_SECONDS = 60.0  # that a good program has to end, and that an interrupted program has
 STOPPED = 3.0  # seconds that the program has to end after a stop; less than `sessions.run_monitor.CANCEL`
 EVERY = 0.1  # seconds between looks whether a stop is asked for
 # Of a rank's job, under any MPI. Settings of transports stay: they hold for all jobs of the machine.
@@ -88,7 +88,7 @@ def watch(
             start_new_session=True, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            for seconds in (after + PATIENCE if example.kind else SECONDS, SECONDS):
+            for seconds in (after + PATIENCE if example.kind else PROGRAM_SECONDS, PROGRAM_SECONDS):
                 if _ended(process, seconds, stopped):
                     break
                 os.killpg(process.pid, signal.SIGINT)

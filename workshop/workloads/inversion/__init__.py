@@ -13,14 +13,14 @@ from workshop.extension import Extension, Params, Preset, Workload
 from workshop.workloads.mnist.data import inputs
 
 CLASSES = 10
-MOST = 64  # images behind an update
+MOST_IMAGES = 64  # images behind an update
 
 
 class InversionParams(Params):
     """The attacked update."""
 
     data: Data = "auto"
-    images: int = Field(1, ge=1, le=MOST, description="images behind an update")
+    images: int = Field(1, ge=1, le=MOST_IMAGES, description="images behind an update")
     digit: int = Field(5, ge=0, le=9, description="what rank 0's first image shows; rank 1's shows the next digit")
     rate: float = setting(0.1, "learning rate of the institution", ADVANCED, gt=0, le=100)
     seed: int = setting(0, "seed of images and weights", ADVANCED, ge=0, le=2**31 - 1)

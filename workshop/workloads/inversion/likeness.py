@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST = 100.0  # dB, where there is no difference
+MOST_DECIBELS = 100.0  # dB, where there is no difference
 AT_ONCE = 4096  # images
 
 
 def psnr(image: NDArray[np.float32], picture: NDArray[np.float32]) -> float:
     """The peak signal-to-noise ratio in dB, 10 log10 (1 / MSE) for pixels from 0 to 1 (Salomon, Data compression,
-    Springer 2007, section 4.2.2), at most `MOST`."""
+    Springer 2007, section 4.2.2), at most `MOST_DECIBELS`."""
     error = float(np.mean((image.astype(np.float64) - picture) ** 2))
-    return min(-10 * math.log10(error), MOST) if error > 0 else MOST
+    return min(-10 * math.log10(error), MOST_DECIBELS) if error > 0 else MOST_DECIBELS
 
 
 def _standard(rows: NDArray[Any]) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from workshop.report.cards import words as sentences
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels
-from workshop.workloads.inversion import MOST
+from workshop.workloads.inversion import MOST_IMAGES
 
 GOOD = 20.0  # dB of likeness from which a picture counts as recovered: errors of a tenth of the range of grey
 RECOVERED, TOLD_APART, LOST = "recovered", "told apart", "lost"
@@ -27,7 +27,7 @@ MEANING = (
     "The correlation is that of pixels; beside it is that with the most similar of all other images. Recovered: most "
     f"similar to the true image, and a PSNR of {GOOD:.0f} dB at least. Told apart: most similar to it, but less so."
 )
-MANY = 32  # rows
+MANY_ROWS = 32  # rows
 
 
 def outcome(picture: Picture) -> str:
@@ -47,7 +47,7 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         "lost": outcomes.count(LOST),
         "images": facts.run.params.get("images", 1),
         "good": GOOD,
-        "most": MOST,
+        "most": MOST_IMAGES,
     }
 
 
@@ -67,7 +67,7 @@ def inversion(snapshot: Snapshot) -> list[Card]:
             f"{result['other']:.3f}",
             outcome(result),
         ]
-        for result in (snapshot.metric("pictures", list) or [])[:MANY]
+        for result in (snapshot.metric("pictures", list) or [])[:MANY_ROWS]
     ]
     parts = sentences(line(ABOUT, tone="about")), image, table(heads, rows), sentences(line(MEANING, tone="about"))
     return [Card("inversion", "What the updates gave away", parts)]

@@ -21,7 +21,7 @@ from workshop.core.parent_death import guarded
 from workshop.core.patience import patient
 
 CERTIFICATES = Path(__file__).parent / "scripts" / "certificates.py"
-SECONDS = 180.0  # for a command that does one thing
+COMMAND_SECONDS = 180.0  # for a command that does one thing
 EVERY = 0.1  # seconds between two looks at the commands
 LOG_LIMIT = 256 << 10  # bytes of a log that are kept with a run
 REMOVED = re.compile(r"^(OMPI_|PMIX_|PRTE_|PYTHON|VIRTUAL_ENV|KERAS_|LD_|.*_proxy$)", re.I)
@@ -89,13 +89,13 @@ class Fx:
 
     def wait(self, *commands: FxCommand) -> None:
         """Wait until all commands have ended. Raises WorkshopError where one fails or takes too long."""
-        deadline = time.monotonic() + patient(SECONDS)
+        deadline = time.monotonic() + patient(COMMAND_SECONDS)
         while any(command.code is None for command in commands) and time.monotonic() < deadline:
             self.turn()
             time.sleep(EVERY)
         for command in commands:
             if command.code != 0:
-                why = f"within {SECONDS:.0f} s" if command.code is None else f"(exit code {command.code})"
+                why = f"within {COMMAND_SECONDS:.0f} s" if command.code is None else f"(exit code {command.code})"
                 raise WorkshopError(
                     f"`{command.words}` of {command.where} did not succeed {why}; it says: {command.last_words()}"
                 )

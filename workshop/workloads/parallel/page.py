@@ -38,7 +38,7 @@ CUTS: Mapping[str, str] = {
 }
 NETWORKS = ("transformer", "perceptron", "convolutional")
 SCHEDULES = ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble")
-MOST = 16  # ranks
+MOST_RANKS = 16  # ranks
 RECOMPUTE = "Keep no activations of a block, and compute them a second time in the backward computation."
 PACED = 0.02  # seconds of the forward computation of a stage
 PACE = (
@@ -149,7 +149,7 @@ def _choose(session: SessionRecord | None) -> tuple[int, dict[str, Any]]:
     network = st.selectbox("Network", NETWORKS)
     cut = st.selectbox("Cut", list(CUTS), format_func=_described, accept_new_options=True)
     places = math.prod(int(size) for size in re.findall(r":([1-9]\d?)\b", cut))
-    ranks = int(st.number_input("Ranks", 1, MOST, min(max(2, places), MOST), key=f"ranks-{places}"))
+    ranks = int(st.number_input("Ranks", 1, MOST_RANKS, min(max(2, places), MOST_RANKS), key=f"ranks-{places}"))
     settings: dict[str, Any] = {"network": network, "cut": cut}
     if "pipeline" in cut:
         settings["schedule"] = st.selectbox("Schedule", SCHEDULES, index=2)

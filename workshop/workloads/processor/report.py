@@ -24,7 +24,7 @@ CITED = (
     f"the optimised one, {OPTIMISED / DEFAULT:.2f} times as many ({SOURCE})."
 )
 GEMM = "gemm_api"  # oneDNN's matrix product, which TensorFlow's own kernels call, too
-LEAST = 0.02  # share of a step below which a sentence names no primitive
+LEAST_SHARE = 0.02  # share of a step below which a sentence names no primitive
 LISTED = 3  # implementations of a kind in the table
 
 
@@ -46,7 +46,7 @@ def spent(metrics: Mapping[str, Any]) -> str:
     parts = [
         f"{kind} {words.percent(seconds / step_seconds)}"
         for kind, seconds in kernels.items()
-        if seconds > LEAST * step_seconds
+        if seconds > LEAST_SHARE * step_seconds
     ]
     together = " Some of these ran at the same time." if sum(kernels.values()) > 1.01 * step_seconds else ""
     return f"A step of {words.seconds(step_seconds)} went to: {', '.join(parts)}.{together}"

@@ -22,7 +22,7 @@ from workshop.engine.tensorflow import INTER, INTRA
 from workshop.workloads.processor import ProcessorParams, kernels
 from workshop.workloads.processor.program import BEGIN, END
 
-LIMIT = 300.0  # seconds of an idle machine that the process may take
+PROCESS_SECONDS = 300.0  # seconds of an idle machine that the process may take
 LOG = "onednn.txt"  # artifact: the log of the measured steps
 
 
@@ -106,7 +106,7 @@ def _output(ctx: RankContext, params: ProcessorParams) -> str:
             while process.poll() is None:
                 if ctx.stop_heard():
                     raise BadInput("The run was stopped before its steps were measured; give it more time.")
-                if time.monotonic() - began > (limit := patient(LIMIT)):
+                if time.monotonic() - began > (limit := patient(PROCESS_SECONDS)):
                     raise BadInput(f"The steps took longer than {limit:.0f} s; take fewer of them or smaller images.")
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(0.1)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.engine.data.shards import shard
-from workshop.workloads.federated.mathematics.partition import LEAST
+from workshop.workloads.federated.mathematics.partition import LEAST_IMAGES
 from workshop.workloads.segmentation.phantoms import Patient, patient, scans
 from workshop.workloads.segmentation.scanners import COMMON, ScannerModel, scanner
 
@@ -44,10 +44,11 @@ class PatientSplit:
 def dealt(params: SegmentationParams) -> PatientSplit:
     """Deal the patients out. Raises BadInput where an institution would have too few."""
     many, count = params.institutions, params.patients
-    if count < LEAST * many:
+    if count < LEAST_IMAGES * many:
         raise BadInput(
-            f"{many} institutions can't share {count} patients: each needs {LEAST}, one to learn from and one to "
-            f"validate with; take at most {count // LEAST} institutions or at least {LEAST * many} patients."
+            f"{many} institutions can't share {count} patients: each needs {LEAST_IMAGES}, one to learn from and one "
+            f"to validate with; take at most {count // LEAST_IMAGES} institutions or at least {LEAST_IMAGES * many} "
+            "patients."
         )
     parts = [range(*shard(count, many, institution)) for institution in range(many)]
     validation_counts = [min(max(round(params.validation * len(part)), 1), len(part) - 1) for part in parts]

@@ -60,7 +60,7 @@ def test_another_file_is_refused(server):
 
 
 def test_a_file_that_is_too_large_is_not_taken(server, monkeypatch):
-    monkeypatch.setattr(places, "LARGEST", 1000)
+    monkeypatch.setattr(places, "LARGEST_DOWNLOAD", 1000)
     assert "MB" in failure(remote(server))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.sessions.launchers import site
 
-SECONDS = 20.0  # that a command may take: a busy controller is slow
+COMMAND_SECONDS = 20.0  # that a command may take: a busy controller is slow
 FORMAT = "%i|%T|%r|%S|%N|%D"
 WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 _NUMBER = re.compile(r"[0-9]+")
@@ -170,8 +170,8 @@ def environment() -> dict[str, str]:
 
 def _ask(command: list[str] | tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     try:
-        return subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=environment())
+        return subprocess.run(command, capture_output=True, text=True, timeout=COMMAND_SECONDS, env=environment())
     except FileNotFoundError:
         raise BadInput(f"Slurm's {command[0]} is not on this machine's PATH.") from None
     except subprocess.TimeoutExpired:
-        raise SlurmUnavailable(f"Slurm's {command[0]} has not answered within {SECONDS:.0f} s") from None
+        raise SlurmUnavailable(f"Slurm's {command[0]} has not answered within {COMMAND_SECONDS:.0f} s") from None

@@ -15,7 +15,7 @@ from workshop.core.parent_death import guarded
 from workshop.sessions import preflight
 from workshop.sessions.launchers.slurm import commands, queue
 
-SECONDS = 60.0  # that all nodes get to answer, Python's start from a shared file system included
+NODE_SECONDS = 60.0  # that all nodes get to answer, Python's start from a shared file system included
 LOOKS = 0.1  # seconds between looks whether anybody still wants to know
 ENDED = 3.0  # seconds that srun gets to take back its step
 
@@ -46,7 +46,7 @@ def check(
             command = [*step, sys.executable, "-P", "-c", preflight.LOOK, question]
             done = _run(command, commands.environment() | dict(allocation), give_up)
     except TimeoutError:
-        return NodeFindings([f"The nodes have not answered within {SECONDS:.0f} s; is their file system well?"])
+        return NodeFindings([f"The nodes have not answered within {NODE_SECONDS:.0f} s; is their file system well?"])
     ended = time.time()
     answers = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     failures = [words for answer in answers for words in preflight.differences(answer["host"], answer, here, folder)]
@@ -61,9 +61,9 @@ def check(
 def _run(
     command: list[str], environment: Mapping[str, str], give_up: Callable[[], bool]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end. Raises TimeoutError after `SECONDS`, WorkshopError soon after `give_up`; it has ended
-    then, too."""
-    deadline = time.monotonic() + SECONDS
+    """Run a command to its end. Raises TimeoutError after `NODE_SECONDS`, WorkshopError soon after `give_up`; it has
+    ended then, too."""
+    deadline = time.monotonic() + NODE_SECONDS
     with subprocess.Popen(
         guarded(command),
         env=environment,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workshop.workloads.federated.params import Learning
 
 
-LEAST = 2  # images of an institution: one to learn from and one to validate with
+LEAST_IMAGES = 2  # images of an institution: one to learn from and one to validate with
 DRAWS = 100  # draws of Dirichlet shares, before the request is refused
 DIGITS = 10
 DEAL, VALIDATION, CHOICE, READ = 31, 32, 33, 36  # streams of a seed
@@ -46,10 +46,10 @@ class Partition:
 def partition(params: FederatedParams, labels: NDArray[np.int64]) -> Partition:
     """Deal out images with these labels. Raises BadInput where an institution would have too few."""
     count = min(params.images or len(labels), len(labels))
-    if count < LEAST * params.institutions:
+    if count < LEAST_IMAGES * params.institutions:
         raise BadInput(
-            f"{params.institutions} institutions can't share {count} images: each needs {LEAST}, one to learn from and "
-            f"one to validate with; take at most {count // LEAST} institutions."
+            f"{params.institutions} institutions can't share {count} images: each needs {LEAST_IMAGES}, one to learn "
+            f"from and one to validate with; take at most {count // LEAST_IMAGES} institutions."
         )
     chosen = order(len(labels), [params.seed, DEAL])[:count]  # the same images in every partition
     dealt = [chosen[part] for part in _deal(params, labels[chosen])]
@@ -86,7 +86,7 @@ def dirichlet(labels: NDArray[np.int64], institutions: int, alpha: float, seed: 
         dealt = [np.concatenate(part) for part in parts]
         if best is None or min(map(len, dealt)) > min(map(len, best)):
             best = dealt
-        if min(map(len, best)) >= LEAST:
+        if min(map(len, best)) >= LEAST_IMAGES:
             break
     assert best is not None
     return best
@@ -117,7 +117,7 @@ def by_label(labels: NDArray[np.int64], institutions: int, classes: int, seed: i
 
 def _check(institution: int, count: int) -> None:
     """Raise BadInput where an institution has too few images."""
-    if count >= LEAST:
+    if count >= LEAST_IMAGES:
         return
     have = "no images" if count == 0 else "only one image"
     raise BadInput(

@@ -10,7 +10,7 @@ from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.analysis.scores import number
 from workshop.report.training.facts import GUESSING
-from workshop.workloads.federated.params import BOOST, MOST, ROBUST
+from workshop.workloads.federated.params import BOOST, MOST_INSTITUTIONS, ROBUST
 
 GROWN = 10  # a loss of this many times that of guessing has diverged
 SHORT = {"federated": "federated", "centralised": "pooled", "alone": "alone"}  # ways of learning
@@ -33,7 +33,7 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         "institutions": institutions,
         "boost": BOOST,
         "robust_rules": ROBUST,
-        "many": min(4 * len(institutions), MOST),
+        "many": min(4 * len(institutions), MOST_INSTITUTIONS),
         "left_of_updates": 1 / math.hypot(1, drift) if number(drift) else None,
         "certainty": math.exp(min(epsilon, 700)) if number(epsilon) else None,
         "attackers": attackers,

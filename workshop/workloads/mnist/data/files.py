@@ -8,7 +8,7 @@ from pathlib import Path
 from workshop.core.errors import BadInput
 from workshop.engine.data.damage import DamagedFile
 
-LARGEST = 64 << 20  # bytes, what the store takes as an artifact
+LARGEST_FILE = 64 << 20  # bytes, what the store takes as an artifact
 NPZ = "mnist.npz"
 
 
@@ -46,7 +46,7 @@ def ordinary(path: Path, name: str, right: str) -> bytes:
     if path.exists() and not path.is_file():
         raise BadInput(f"{name} is no ordinary file; {right}.")
     with path.open("rb") as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise BadInput(f"{name} has over {LARGEST >> 20} MB, more than can be taken; {right}.")
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise BadInput(f"{name} has over {LARGEST_FILE >> 20} MB, more than can be taken; {right}.")
     return data

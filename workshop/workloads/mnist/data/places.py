@@ -25,7 +25,7 @@ from workshop.core.errors import BadInput
 from workshop.workloads.mnist.data import files
 from workshop.workloads.mnist.data.files import File
 
-LARGEST = 64 << 20  # bytes
+LARGEST_DOWNLOAD = 64 << 20  # bytes
 PIECE = 1 << 16  # bytes
 REMEMBERED = 600.0  # seconds for which a failed download is not tried again: a class may have no network
 
@@ -95,8 +95,8 @@ class _Attempt:
             data = bytearray()
             while piece := answer.read1(PIECE):
                 data += piece
-                if len(data) > LARGEST:
-                    raise ValueError(f"the file has over {LARGEST >> 20} MB")
+                if len(data) > LARGEST_DOWNLOAD:
+                    raise ValueError(f"the file has over {LARGEST_DOWNLOAD >> 20} MB")
                 if time.monotonic() > self._begun + self._remote.seconds:
                     raise self._too_slow()
             return bytes(data)
