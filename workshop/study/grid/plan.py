@@ -18,7 +18,8 @@ from pydantic import Field
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.extension import Params, Workload
+from workshop.extension import Params, Scaling, Workload
+from workshop.registry import workloads
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -26,8 +27,8 @@ from workshop.study.estimate import SECONDS, seconds_each
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import verdict as seeding
 from workshop.study.grid.axes import PLACING
+from workshop.study.grid.verdict import REPEATS
 from workshop.study.kinds import StudyForm, StudyRequest
-from workshop.study.scaling.plan import REPEATS, scaling_of
 from workshop.study.settings import read_axes
 from workshop.study.trials import Cell, Plan
 
@@ -35,6 +36,17 @@ MOST_TRIALS = 10_000  # of a sampler
 LONGEST_TITLE = 200  # characters
 MOST_BEST = 50  # cells that are repeated
 SAMPLERS = ("tpe", "random")
+
+
+def scaling_of(workload: Workload) -> Scaling:
+    """The workload's description for scaling studies. Raises BadInput if it has none."""
+    if workload.scaling is None:
+        able = ", ".join(comparable.name for comparable in workloads().values() if comparable.scaling is not None)
+        raise BadInput(
+            f"The workload {workload.name} doesn't tell how fast it is, so it can't be compared; "
+            f"{able or 'no workload'} can."
+        )
+    return workload.scaling
 
 
 def read_sampler(requested: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -20,9 +20,9 @@ from workshop.report.activity import SEED
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study import results
 from workshop.study.results import CellResult, cell_effects
-from workshop.study.scaling.plan import REPEATS
 
 LISTED = 3  # cells that a sentence names
+REPEATS = 100  # most runs of a cell
 MOST_BEST = 9  # cells that it advises to repeat
 
 
