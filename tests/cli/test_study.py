@@ -48,7 +48,7 @@ def says(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
     ("words", "sentence"),
     [
         ([*SCALING, "mnist", "--ranks", "2"], "ranks has 1 of 2 to 32 values"),
-        ([*SCALING, "mnist", "--ranks", "1,1000"], "ranks is 1000: with its"),
+        ([*SCALING, "mnist", "--ranks", "1,1000", "--batch", "1000"], "ranks is 1000: with its"),
         ([*SCALING, "nothing"], "There is no workload 'nothing'"),
         ([*SCALING, "mnist", "--ranks", "1,3"], "batch is 64, which 3 ranks can't divide among them"),
         ([*SCALING, "mnist", "--set", "epochs"], "--set epochs should be like --set name=value"),

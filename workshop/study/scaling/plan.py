@@ -47,8 +47,6 @@ def plan(
     if not 2 <= len(ranks) <= MOST:
         raise BadInput(f"ranks has {len(ranks)} of 2 to {MOST} values; give several, such as 1,2,4.")
     where = placement.as_json()
-    for number in ranks:
-        Placement.parse({**where, "ranks": number})
     base = workload.check(given_params if weak else {**scaling.strong, **given_params}).model_dump(mode="json")
     share, total = scaling.share, scaling.total if weak else ""
     if total:
