@@ -12,12 +12,13 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import Any
 
 from workshop.store.records import RunRecord, Trial
 from workshop.study.trials import IMPOSSIBLE, TrialStatus, status
 
+AGREED = 5  # seeds that all have to say the same before it is called sure
 NOISE = 0.05  # range of a cell's repeats as a share of their median, where a study has repeated none
 # The status of a cell without a rate: the first of these that one of its trials has.
 _RANKED: tuple[TrialStatus, ...] = (
@@ -96,6 +97,54 @@ class Ratio:
     def sure(self) -> bool:
         """Whether one is faster whichever of their repeats are compared."""
         return self.low > 1.0 or self.high < 1.0
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Values of one cell and of another with the same seeds, at least one pair.
+
+    With the same seed two cells have the same luck, so their differences scatter less than their values. If they are
+    equally good, all of n seeds favour the same cell with a probability of 1 / 2^(n-1) (the sign test: Conover,
+    Practical nonparametric statistics, 1999, section 3.4).
+    """
+
+    pairs: tuple[tuple[float, float], ...]
+
+    @property
+    def differences(self) -> list[float]:
+        return [value - other for value, other in self.pairs]
+
+    @property
+    def shares(self) -> list[float]:
+        """The relative differences, value / other - 1; none where one of the others is 0."""
+        return [value / other - 1 for value, other in self.pairs] if all(other > 0 for _, other in self.pairs) else []
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.differences)
+
+    @property
+    def better(self) -> int:
+        return sum(difference > 0 for difference in self.differences)
+
+    @property
+    def worse(self) -> int:
+        return sum(difference < 0 for difference in self.differences)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether all differences have the same sign."""
+        return len(self.pairs) in (self.better, self.worse)
+
+    @property
+    def sure(self) -> bool:
+        """Whether all differences have the same sign, with enough seeds to be significant."""
+        return self.agreed and len(self.pairs) >= AGREED
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """The standard error of the mean of some values; None for less than two."""
+    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
 
 
 def results(trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str) -> list[CellResult]:

@@ -6,11 +6,9 @@ much each axis matters.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, stdev
 from typing import Any
 
 from workshop.core import words
@@ -132,7 +130,6 @@ def _rate(cell: CellResult, unit: str) -> str:
     return f"{words.quantity(cell.median or 0.0)} {unit}"
 
 
-AGREED = 5  # seeds that all have to say the same before it is called sure
 _METRIC = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
@@ -161,24 +158,19 @@ def seed_by_seed(
 ) -> dict[str, str]:
     """The verdict (`texts`) of a study whose repeats have seeds, with a comparison of the two best cells seed by seed.
     It can show a difference also where the ranges of the repeats overlap. `command` runs the best cell.
-
-    With the same seed two cells have the same luck (in the S-GAN, the same labelled images), so their differences
-    scatter less than their values. If two cells are equally good, all of n seeds favour the same cell with a
-    probability of 1 / 2^(n-1) (the sign test: Conover, Practical nonparametric statistics, 1999, section 3.4).
     """
     order = results.ranked(cells)
-    differences = _differences(order[:2], trials, runs, study.description["rate"])
-    if len(differences) < 2:
+    pair = _paired(order[:2], trials, runs, study.description["rate"])
+    if len(pair.pairs) < 2:
         return dict(texts)
-    (best, second), number = order[:2], len(differences)
-    better = sum(difference > 0 for difference in differences)
+    (best, second), number = order[:2], len(pair.pairs)
     why = (
-        f"Seed by seed, {best.label} did better than {second.label} {better} of {number} times, "
-        f"by {words.quantity(fmean(differences))} ± {words.quantity(stdev(differences) / math.sqrt(number))} on "
+        f"Seed by seed, {best.label} did better than {second.label} {pair.better} of {number} times, "
+        f"by {words.quantity(pair.mean)} ± {words.quantity(results.standard_error(pair.differences) or 0.0)} on "
         "average (the mean's standard error)."
     )
     result = {**texts, "why": f"{why} {texts['why']}"}
-    if better == number >= AGREED and len(results.ties(cells)) == 2:
+    if pair.sure and pair.better == number and len(results.ties(cells)) == 2:
         result["verdict"] = (
             f"{words.capital(best.label)} is better than {second.label} with every one of {number} seeds: "
             f"{words.quantity(best.median or 0.0)} against {_rate(second, study.description['unit'])}, at the median."
@@ -189,15 +181,14 @@ def seed_by_seed(
     return result
 
 
-def _differences(
+def _paired(
     cells: Sequence[CellResult], trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str
-) -> list[float]:
-    """The differences between two cells, for each seed with which both were measured."""
-    values_by_cell: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+) -> results.Paired:
+    """The values of two cells, for each seed with which both were measured."""
+    values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for trial in trials:
         if (value := results.rate_of(runs.get(trial.run_id or 0), rate)) is not None:
-            values_by_cell[results.cell_key(trial.label, trial.point)][trial.repeat] = value
-    if len(cells) < 2:
-        return []
-    first, other = (values_by_cell[results.cell_key(cell.label, cell.point)] for cell in cells)
-    return [first[repeat] - other[repeat] for repeat in sorted(first.keys() & other.keys())]
+            values[results.cell_key(trial.label, trial.point)][trial.repeat] = value
+    first, *others = (values[results.cell_key(cell.label, cell.point)] for cell in cells) if cells else ({},)
+    other = others[0] if others else {}
+    return results.Paired(tuple((first[repeat], other[repeat]) for repeat in sorted(first.keys() & other.keys())))
