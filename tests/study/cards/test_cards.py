@@ -105,7 +105,7 @@ def test_of_many_axes_the_two_that_mattered_most(store: Store, session: SessionR
     assert "best over exchange" in text(found["grid"])
     rows = part(found["effects"], "table")["rows"]
     assert rows[0] == ["ranks", "2", "1", "4.00×"]
-    assert rows[2] == ["exchange", "–", "–", "nothing"]
+    assert rows[2] == ["exchange", "–", "–", "can't tell"]
 
 
 @pytest.mark.parametrize("ended", [0, 1])
