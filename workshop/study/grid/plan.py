@@ -173,6 +173,8 @@ def plan_here(
     options: Mapping[str, Any],
 ) -> Plan:
     """A study for a session (None: a private one). Raises BadInput, also for files that can't be read."""
+    if both := next((name for name in params if name in axes), None):
+        raise BadInput(f"{both} is both set and varied; leave one out.")
     planned = plan(workload, axes, params, placement, seconds=seconds_each(store, workload.name, {})[0], **options)
     some = some_cell(planned, workload)
     if workload.inputs:
@@ -272,8 +274,6 @@ class GridOptions(Params):
 
 def _plan(form: StudyRequest) -> Plan:
     axes = read_axes([f"{name}={values}" for name, values in form.options.vary.items()])
-    if both := next((name for name in form.params if name in axes), None):
-        raise BadInput(f"{both} is both set and varied; leave one out.")
     chosen = options(form.options.repeats, form.options.weak)
     return plan_here(form.store, form.session, form.workload, axes, form.params, form.placement, chosen)
 
