@@ -279,7 +279,7 @@ class Effect:
     worst: Any
     factor: float  # of the best value's mean over the worst one's
 
-    def shown(self, usual: float) -> bool:
+    def exceeds(self, usual: float) -> bool:
         """Whether it is more than the `usual` noise of a cell makes between two means."""
         return self.factor > 1 + 2 * usual
 

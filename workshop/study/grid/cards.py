@@ -137,7 +137,7 @@ def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
     rows, usual = [], noise(cells)
     for effect in axis_effects:
         did = ["–", "–", "can't tell"]
-        if effect.shown(usual):
+        if effect.exceeds(usual):
             ends = [setting_words(effect.axis, value) for value in (effect.best, effect.worst)]
             did = [*ends, f"{effect.factor:.2f}×"]
         rows.append([axis_words(effect.axis), *did])

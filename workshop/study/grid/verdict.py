@@ -62,7 +62,7 @@ def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
     if len(axis_effects) < 2:
         return []
     parts = [
-        f"{effect.axis} {effect.factor:.2f}×" if effect.shown(usual) else f"{effect.axis} can't be told"
+        f"{effect.axis} {effect.factor:.2f}×" if effect.exceeds(usual) else f"{effect.axis} can't be told"
         for effect in axis_effects
     ]
     return [f"Between the worst and the best value of each, everything else being the same: {words.listed(parts)}."]

@@ -141,20 +141,20 @@ class Row:
 
 def row(cell: CellResult, runs: Mapping[int, tuple[RunRecord, Totals]]) -> Row:
     """The row of a cell; `runs` are its completed runs with the totals of their events (`Store.totals`), by id."""
-    found = {run: facts(*runs[run]) for run in cell.runs}
+    facts_by_run = {run: facts(*runs[run]) for run in cell.runs}
     seconds = dict.fromkeys(PHASES, 0.0)  # of all ranks together, over all repeats
-    for times in filter(None, (fact.times for fact in found.values())):
+    for times in filter(None, (fact.times for fact in facts_by_run.values())):
         seconds["compute"] += sum(times.compute)
         seconds["communicate"] += len(times.compute) * times.exchange
         seconds["wait"] += sum(times.waiting)
         seconds["input"] += sum(times.input)
     total = sum(seconds.values())
     shares = {phase: value / total for phase, value in seconds.items()} if total > 0 else {}
-    if cell.run not in found:
+    if cell.run not in facts_by_run:
         return Row(cell, shares)
-    waits = {run: waiting(runs[run][0]) for run in found}
+    waits = {run: waiting(runs[run][0]) for run in facts_by_run}
     late = {waited.late if waited else () for waited in waits.values()}
-    middle, middle_waits = found[cell.run], waits[cell.run]
+    middle, middle_waits = facts_by_run[cell.run], waits[cell.run]
     return Row(
         cell,
         shares,

@@ -127,7 +127,7 @@ def _facts(limit: str, row: Row, weak: bool) -> dict[str, Any]:
     late, several = words.capital(words.numbered("rank", row.late)) if row.late else "", len(row.late) > 1
     each = "" if row.threads == 1 else f" of {words.count(row.threads, 'thread')}; or try one each (--threads 1)"
     crowded = row.ranks * row.threads > row.cores
-    known = {
+    facts = {
         "Close": words.capital(_close(row)),
         "above": " Above the ideal, a smaller share fits the caches better, or something else held back " + _who(base)
         if efficiency > ABOVE
@@ -160,10 +160,10 @@ def _facts(limit: str, row: Row, weak: bool) -> dict[str, Any]:
         ]
         lost, phase = _lost(row), next((phase for phase in LIMITS if LIMITS[phase] == limit), "compute")
         part = words.percent(max(lost[phase], 0.0) / (sum(max(value, 0.0) for value in lost.values()) or 1.0))
-        known["spent"] = f"Of the time of {_who(row)}, {words.listed(shares)}."
-        known["lost"] = f" {words.capital(SPENT[phase])} is {part} of what is lost."
-        known["longer"] = row.shares["compute"] / efficiency / (base.shares.get("compute") or 1.0)
-    return known
+        facts["spent"] = f"Of the time of {_who(row)}, {words.listed(shares)}."
+        facts["lost"] = f" {words.capital(SPENT[phase])} is {part} of what is lost."
+        facts["longer"] = row.shares["compute"] / efficiency / (base.shares.get("compute") or 1.0)
+    return facts
 
 
 def _too_little(rows: Sequence[Row], measured: Sequence[Row]) -> dict[str, str]:

@@ -73,9 +73,11 @@ def verdict(seeds: Seeds, params: Mapping[str, Any], workload: str, finished: bo
         return {"verdict": "No seed has come to its end yet.", "why": why, "next": following}
     pairs = {way: pair for way in AGAINST if (pair := seeds.compare(FEDERATED, way, HELD_OUT)) is not None}
     sides = {way: f"{'above' if pair.mean > 0 else 'behind'} {AGAINST[way]}" for way, pair in pairs.items()}
-    apart = [f"{points(abs(pair.mean))} {sides[way]}" for way, pair in pairs.items() if pair.agreed]
+    differences = [f"{points(abs(pair.mean))} {sides[way]}" for way, pair in pairs.items() if pair.agreed]
     tied = " or from ".join(AGAINST[way] for way, pair in pairs.items() if not pair.agreed)
-    stands = ([f"can't be told from {tied}"] if tied else []) + ([f"is {' and '.join(apart)}"] if apart else [])
+    stands = ([f"can't be told from {tied}"] if tied else []) + (
+        [f"is {' and '.join(differences)}"] if differences else []
+    )
     several = len(seeds) > 1
     over = f"over {words.count(len(seeds), 'seed')}" if several else "with one seed"
     whys = []

@@ -73,13 +73,15 @@ def ended(trial: Trial, run: RunRecord | None) -> Seeded | None:
     if run is None or run.status != "completed":
         return None
     by_way = run.metrics.get("by_way") or {}
-    told = {(way, on): ((by_way.get(way) or {}).get(f"{on}_score"), by_way.get(way, {}).get(on)) for way, on in WAYS_ON}
-    scores = {key: score for key, (score, _) in told.items() if number(score)}
+    values_by_key = {
+        (way, on): ((by_way.get(way) or {}).get(f"{on}_score"), by_way.get(way, {}).get(on)) for way, on in WAYS_ON
+    }
+    scores = {key: score for key, (score, _) in values_by_key.items() if number(score)}
     curves = {
         key: {at: float(value) for at, value in enumerate(values or (), 1) if number(value)}
-        for key, (_, values) in told.items()
+        for key, (_, values) in values_by_key.items()
     }
-    return Seeded(seed_of(trial), run.id, scores, curves) if len(scores) == len(told) else None
+    return Seeded(seed_of(trial), run.id, scores, curves) if len(scores) == len(values_by_key) else None
 
 
 def running(trial: Trial, run: RunRecord, events: Iterable[Event], measure: str) -> Seeded:
