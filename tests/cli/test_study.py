@@ -47,8 +47,8 @@ def says(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([*SCALING, "mnist", "--ranks", "2"], "ranks names 1 number"),
-        ([*SCALING, "mnist", "--ranks", "1,1000"], "ranks is 1000: with its"),
+        ([*SCALING, "mnist", "--ranks", "2"], "ranks has 1 of 2 to 32 values"),
+        ([*SCALING, "mnist", "--ranks", "1,1000", "--batch", "1000"], "ranks is 1000: with its"),
         ([*SCALING, "nothing"], "There is no workload 'nothing'"),
         ([*SCALING, "mnist", "--ranks", "1,3"], "batch is 64, which 3 ranks can't divide among them"),
         ([*SCALING, "mnist", "--set", "epochs"], "--set epochs should be like --set name=value"),
@@ -81,7 +81,7 @@ def test_a_study_as_json(store: Store, session: SessionRecord, says: Says) -> No
     assert (told["study"], told["workload"], told["weak"], told["state"]) == (1, "mnist", False, "completed")
     one, two, four = told["rows"]
     names = ["ranks", "threads", "throughput", "low", "high", "speed_up", "efficiency", "phases"]
-    assert set(one) == {*names, "repeats", "failed", "runs"}
+    assert set(one) >= {*names, "repeats", "failed", "runs"}
     assert (one["throughput"], one["low"], one["high"], one["speed_up"]) == (5200.0, 5100.0, 5320.0, 1.0)
     assert (two["ranks"], two["threads"], two["repeats"], two["failed"], len(two["runs"])) == (2, 1, 3, 0, 3)
     assert two["efficiency"] == pytest.approx(9900 / 5200 / 2) and set(two["phases"]) == set(seed.PHASES[1])

@@ -7,14 +7,16 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from tests.report.analysis import cases
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
-from workshop.study.results import CellResult, best, effects, ratio
+from workshop.study.results import CellResult, Paired, best, effects, ratio, standard_error
 
 
 def cell(label: str, *rates: float) -> CellResult:
@@ -136,3 +138,20 @@ def test_a_value_does_not_pay_for_its_company() -> None:
     assert (found["threads"].best, found["threads"].factor) == (2, pytest.approx(2.0))
     assert (found["ranks"].best, found["ranks"].factor) == (2, pytest.approx(10.0))
     assert effects([{"a": 1, "b": 1}, {"a": 2, "b": 2}], [1.0, 2.0]) == [], "both have changed"
+
+
+@given(st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.01, 1.0)), min_size=2, max_size=30))
+def test_differences_are_taken_seed_by_seed(values: list[tuple[float, float]]) -> None:
+    one, other = np.array(values).T
+    found = Paired(tuple(values))
+    assert found.mean == pytest.approx(np.mean(one - other), abs=1e-12)
+    assert standard_error(found.differences) == pytest.approx(stats.sem(one - other), abs=1e-12)
+    assert found.shares == pytest.approx(one / other - 1)
+
+
+def test_five_seeds_that_agree_are_sure() -> None:
+    five, four, tied = (Paired(((0.9, 0.5),) * 5), Paired(((0.9, 0.5),) * 4), Paired((*((0.9, 0.5),) * 4, (0.5, 0.5))))
+    assert five.sure
+    assert (four.agreed, four.sure) == (True, False), "so few can all agree by chance"
+    assert not tied.agreed
+    assert standard_error([0.4]) is None and Paired(((0.5, 0.0),)).shares == []

@@ -6,9 +6,9 @@ would not compare. `trial_monitor` waits for one run and may end it early. `esti
 `settings` reads settings from a command line. `results` compares cells and finds the settings that mattered. `cards`,
 `terminal` and `export` show a study, and `command` has the common code of its commands.
 
-Each kind has a folder: `scaling`, `grid` (also sampled, also from a file) and `tune`. `guided` has the common code of
-guided studies, which are sequences of grids; `workshop.workloads.sgan.study` is one. Other capabilities bring their own
-kinds, such as `workshop.workloads.federated.study`.
+Each kind has a folder: `grid` (also sampled, also from a file), `scaling` (a grid over ranks) and `tune`. `guided` has
+the common code of guided studies, which are sequences of grids; `workshop.workloads.sgan.study` is one. Other
+capabilities bring their own kinds, such as `workshop.workloads.federated.study`.
 """
 
 from __future__ import annotations

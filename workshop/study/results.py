@@ -1,8 +1,9 @@
 """Results of the cells of a study, and comparisons of cells. Pure.
 
-All comparisons use medians, and the range of the repeats as the effect of chance. A difference is sure if the two
-ranges don't overlap. A cell that was measured once gets the usual range of the study. Only guided studies, whose cells
-have few repeats, compare otherwise: see `workshop.study.guided.step_results`.
+Comparisons use medians, and the range of the repeats as the effect of chance. Two cells differ if the ranges of three
+repeats or more don't overlap, or if all of enough seeds favour the same one (`Paired`). Whatever isn't shown so can't
+be told. `ratio`, for the tuner, takes the usual range of the study for a cell that was measured once. Guided studies,
+whose cells have few repeats, compare otherwise: see `workshop.study.guided.step_results`.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean, median
+from statistics import fmean, median, stdev
 from typing import Any
 
 from workshop.store.records import RunRecord, Trial
 from workshop.study.trials import IMPOSSIBLE, TrialStatus, status
 
+ENOUGH = 3  # repeats of a cell that its range takes
+AGREED = 5  # seeds that all have to say the same before it is called sure
 NOISE = 0.05  # range of a cell's repeats as a share of their median, where a study has repeated none
 # The status of a cell without a rate: the first of these that one of its trials has.
 _RANKED: tuple[TrialStatus, ...] = (
@@ -98,6 +101,54 @@ class Ratio:
         return self.low > 1.0 or self.high < 1.0
 
 
+@dataclass(frozen=True)
+class Paired:
+    """Values of one cell and of another with the same seeds, at least one pair.
+
+    With the same seed two cells have the same luck, so their differences scatter less than their values. If they are
+    equally good, all of n seeds favour the same cell with a probability of 1 / 2^(n-1) (the sign test: Conover,
+    Practical nonparametric statistics, 1999, section 3.4).
+    """
+
+    pairs: tuple[tuple[float, float], ...]
+
+    @property
+    def differences(self) -> list[float]:
+        return [value - other for value, other in self.pairs]
+
+    @property
+    def shares(self) -> list[float]:
+        """The relative differences, value / other - 1; none where one of the others is 0."""
+        return [value / other - 1 for value, other in self.pairs] if all(other > 0 for _, other in self.pairs) else []
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.differences)
+
+    @property
+    def better(self) -> int:
+        return sum(difference > 0 for difference in self.differences)
+
+    @property
+    def worse(self) -> int:
+        return sum(difference < 0 for difference in self.differences)
+
+    @property
+    def agreed(self) -> bool:
+        """Whether all differences have the same sign."""
+        return len(self.pairs) in (self.better, self.worse)
+
+    @property
+    def sure(self) -> bool:
+        """Whether all differences have the same sign, with enough seeds to be significant."""
+        return self.agreed and len(self.pairs) >= AGREED
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """The standard error of the mean of some values; None for less than two."""
+    return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
+
+
 def results(trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str) -> list[CellResult]:
     """The result of each distinct cell (label and point), in order of appearance. `runs` are the study's runs by id;
     `rate` names the metric."""
@@ -147,11 +198,14 @@ def ratio(cell: CellResult, base: CellResult, usual: float = NOISE) -> Ratio | N
     return Ratio(cell.median / base.median, low / base_high, high / base_low)
 
 
-def ties(cells: Sequence[CellResult], usual: float | None = None) -> list[CellResult]:
-    """The cells that may be as fast as the best one, because their ranges overlap; the best first."""
-    order = ranked(cells)
-    spread = noise(cells) if usual is None else usual
-    return [cell for cell in order if (lead := ratio(order[0], cell, spread)) is None or not lead.sure]
+def enough(cells: Iterable[CellResult]) -> list[CellResult]:
+    """The cells with enough repeats to be compared, the largest median first."""
+    return [cell for cell in ranked(cells) if len(cell.rates) >= ENOUGH]
+
+
+def ties(order: Sequence[CellResult]) -> list[CellResult]:
+    """Of `enough` cells those that may be as fast as the first, because their ranges overlap; itself included."""
+    return [cell for cell in order if max(cell.rates) >= min(order[0].rates)]
 
 
 def rate_of(run: RunRecord | None, rate: str) -> float | None:
@@ -223,7 +277,11 @@ class Effect:
     axis: str
     best: Any  # the value with the best mean
     worst: Any
-    factor: float  # of the best value's mean over the worst one's; 1 says that it didn't matter
+    factor: float  # of the best value's mean over the worst one's
+
+    def exceeds(self, usual: float) -> bool:
+        """Whether it is more than the `usual` noise of a cell makes between two means."""
+        return self.factor > 1 + 2 * usual
 
 
 def effects(points: Sequence[Mapping[str, Any]], rates: Sequence[float]) -> list[Effect]:

@@ -24,9 +24,7 @@ def test_medians_and_the_best() -> None:
     assert [(note.x, note.text) for note in figure.layout.annotations] == [(3, "failed")]
 
 
-@pytest.mark.parametrize(
-    ("ideal", "values"), [("faster", [10.0, 20.0, 40.0]), ("shorter", [10.0, 5.0, 2.5]), ("level", [10.0] * 3)]
-)
+@pytest.mark.parametrize(("ideal", "values"), [("faster", [10.0, 20.0, 40.0]), ("shorter", [10.0, 5.0, 2.5])])
 def test_the_ideal_goes_on_as_the_first_line_began(ideal: Ideal, values: list[float]) -> None:
     points = [Point("1", (10.0,)), Point("2", (9.0,)), Point("4", (8.0,))]
     drawn = line([1, 2, 4], {"": points}, "ranks", "s", ideal=ideal, mark=False).data[0]

@@ -65,7 +65,7 @@ def test_a_whole_grid_and_then_the_best(store: Store, session: SessionRecord) ->
     assert told.best.rates == (1999.0, 2000.0, 2001.0)
     assert [row.label for row in told.rows] == [cell.label for cell in wanted.cells], "in the grid's order"
     assert told.rows[5].status == "failed" and told.rows[5].why == "MemoryError: out of luck"
-    assert told.verdict["verdict"].startswith("2 ranks, clusters 2: 2,000 points/s; but it is not sure that 2 ranks,")
+    assert told.verdict["verdict"].startswith("2 ranks, clusters 2: 2,000 points/s; can't tell whether 2 ranks,")
     assert "1 cell failed" in told.verdict["why"]
     assert told.command == "workshop run kmeans --data blobs --points 1000 --clusters 2 --ranks 2"
     assert title(done) == "kmeans over ranks × clusters"

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.report.analysis.cases import run, times
+from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.oversubscription import Oversubscription
-from workshop.study.scaling.efficiency import PUBLISHED, Measurement, measurement, references, rows
+from workshop.store.records import Trial
+from workshop.study.results import CellResult, results
+from workshop.study.scaling.efficiency import PUBLISHED, Row, compared, references, row, serial_share
 from workshop.study.scaling.kind import scaling_verdict
 
 ALONE = {"compute": 10.0, "communicate": 0.0, "wait": 0.0, "input": 0.1}
@@ -17,21 +22,25 @@ EVEN = {"compute": 19.0, "communicate": 0.6, "wait": 0.4, "input": 0.2}
 CROWD = (Oversubscription("laptop", (0, 1, 2, 3), (0, 1), 2, 4, "units"),)
 
 
-def of(ranks: int, *rates: float, threads: int = 1, **more: Any) -> list[Measurement]:
-    """A measurement for each rate."""
-    told = {"seconds": ALONE if ranks == 1 else EVEN, "cores": 2, **more}
-    return [Measurement(ranks, threads, run=100 * ranks + n, rate=rate, **told) for n, rate in enumerate(rates)]
+def of(ranks: int, *rates: float, threads: int = 1, seconds: Mapping[str, float] | None = None, **more: Any) -> Row:
+    """The row of some rates; without any, its trials have failed."""
+    told = seconds if seconds is not None else ALONE if ranks == 1 else EVEN
+    shares = {phase: value / sum(told.values()) for phase, value in told.items()} if rates else {}
+    runs, why = tuple(100 * ranks + n for n in range(len(rates))), more.pop("why", "")
+    place = {"ranks": ranks, "threads": threads}
+    cell = CellResult("", {}, {}, place, rates, runs, "completed" if rates else "failed", why, 0 if rates else 1)
+    return Row(cell, shares, cores=more.pop("cores", 2), **more)
 
 
-def judge(*measured: list[Measurement], weak: bool = False) -> tuple[str, str]:
-    limit, said = scaling_verdict(rows([one for some in measured for one in some]), weak)
+def judge(*rows: Row, weak: bool = False) -> tuple[str, str]:
+    limit, said = scaling_verdict(compared(rows), weak)
     assert set(said) == {"verdict", "why", "next"}
     return limit, f"{said['verdict']} | {said['why']} | {said['next']}"
 
 
 ONE = of(1, 98.0, 100.0, 103.0)
 
-CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
+CASES: dict[str, tuple[list[Row], str, list[str]]] = {
     "close to the ideal": (
         [ONE, of(2, 190.0, 193.0, 195.0)],
         "compute",
@@ -53,7 +62,6 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
         [
             "Oversubscribed: 4 ranks on 2 cores are 1.50× as fast as 1 rank.",
             "Up to 2 ranks it is close to the ideal: 1.93×",
-            "Ranks 0 to 3 have 4 threads for 2 cores",
             "cores for 2 ranks (--ranks 2)",
         ],
     ),
@@ -77,7 +85,7 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
             ),
         ],
         "stragglers",
-        ["Rank 1 holds up the others: 1.31×", "waiting 31 %", "shares core 0", "run 202"],
+        ["Rank 1 holds up the others: 1.31×", "waiting 31 %", "shares core 0", "run 201"],
     ),
     "ranks are late in turns": (
         [ONE, of(2, 130.0, 131.0, 133.0, seconds={"compute": 13.0, "communicate": 0.4, "wait": 6.0, "input": 0.2})],
@@ -106,7 +114,7 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
             of(4, 120.0, 121.0, 122.0, crowds=CROWD),
         ],
         "communication",
-        ["1.41× on 2 ranks", "Then, with 4 ranks: Ranks 0 to 3 have 4 threads for 2 cores"],
+        ["1.41× on 2 ranks", "Then, with 4 ranks: Ranks that share a core take turns"],
     ),
     "without one rank": (
         [of(2, 100.0, 101.0, cores=8), of(4, 190.0, 193.0, cores=8)],
@@ -115,12 +123,12 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
     ),
     "phases unknown": ([ONE, of(2, 120.0, 121.0, seconds={})], "unknown", ["Below the ideal", "did not tell"]),
     "all failed": (
-        [[Measurement(1, 1, 1, failed="ValueError: no luck"), Measurement(2, 1, 2, failed="ValueError: none")]],
+        [of(1, why="ValueError: no luck"), of(2, why="ValueError: none")],
         "unknown",
         ["Nothing could be measured.", "ValueError: no luck."],
     ),
     "the base failed": (
-        [[Measurement(1, 1, 9, failed="X: y")], of(2, 100.0, 101.0), of(4, 190.0, 193.0)],
+        [of(1, why="X: y"), of(2, 100.0, 101.0), of(4, 190.0, 193.0)],
         "compute",
         ["from 2 to 4 ranks", "All trials with 1 rank failed"],
     ),
@@ -129,8 +137,8 @@ CASES: dict[str, tuple[list[list[Measurement]], str, list[str]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_verdicts(name: str) -> None:
-    measured, limit, words = CASES[name]
-    found, said = judge(*measured)
+    rows, limit, words = CASES[name]
+    found, said = judge(*rows)
     assert found == limit, said
     for expected in words:
         assert expected in said, said
@@ -146,15 +154,23 @@ def test_weak_scaling_says_so() -> None:
 
 
 def test_rows_are_medians_against_the_smallest_number_of_ranks() -> None:
-    one, two = rows([*of(2, 195.0, 150.0, 190.0), *of(1, 100.0, 90.0, 101.0)])
-    assert (one.ranks, one.throughput, one.speed_up, one.efficiency) == (1, 100.0, 1.0, 1.0)
-    assert (two.throughput, two.speed_up, two.efficiency, two.reach) == (190.0, 1.9, 0.95, (1.5, 1.95))
-    assert sum(two.shares.values()) == pytest.approx(1.0)
+    one, two = compared([of(2, 195.0, 150.0, 190.0), of(1, 100.0, 90.0, 101.0)])
+    assert (one.ranks, one.speed_up, one.efficiency) == (1, 1.0, 1.0)
+    assert (two.speed_up, two.efficiency) == (1.9, 0.95)
     told = two.as_json()
-    assert (told["low"], told["high"], told["repeats"], told["failed"]) == (150.0, 195.0, 3, 0)
-    assert told["runs"] == [200, 201, 202]
-    empty = rows([Measurement(1, 1), *of(2, 100.0)])[0].as_json()
+    assert (told["throughput"], told["low"], told["repeats"], told["failed"]) == (190.0, 150.0, 3, 0)
+    empty = compared([of(1), of(2, 100.0)])[0].as_json()
     assert (empty["throughput"], empty["speed_up"], empty["efficiency"], empty["low"]) == (None,) * 4
+
+
+@pytest.mark.parametrize("weak", [False, True])
+@given(serial=st.floats(0.0, 1.0))
+def test_the_law_s_own_curve_gives_its_serial_share(weak: bool, serial: float) -> None:
+    gains = {n: n - serial * (n - 1) if weak else 1 / (serial + (1 - serial) / n) for n in (1, 2, 4, 8)}
+    rows = [of(n, 100.0 * gain) for n, gain in gains.items()]
+    crowded = of(16, 1.0, crowds=CROWD)  # which no law knows
+    assert serial_share(compared([*rows, crowded]), weak) == pytest.approx(serial, abs=1e-9)
+    assert serial_share(compared(rows[:1]), weak) is None
 
 
 TRAINED = {
@@ -168,32 +184,35 @@ TRAINED = {
 }
 
 
-def test_a_measurement_of_a_run() -> None:
-    found = measurement(run(metrics=TRAINED), {}, "images_per_second")
-    assert (found.ranks, found.threads, found.run, found.rate, found.failed) == (2, 1, 7, 200.0, "")
-    assert found.seconds == {"compute": 13.0, "communicate": 1.0, "wait": 3.0, "input": pytest.approx(0.2)}
+def measured(metrics: dict[str, Any], totals: Totals, rate: str) -> Row:
+    known = run(metrics=metrics)
+    (cell,) = results([Trial(1, "2 ranks", {}, known.placement, 1, known.id)], {known.id: known}, rate)
+    return row(cell, {known.id: (known, totals)})
+
+
+def test_the_row_of_a_run() -> None:
+    found = measured(TRAINED, {}, "images_per_second")
+    assert (found.ranks, found.threads, found.cell.rates) == (2, 1, (200.0,))
+    expected = {"compute": 13.0, "communicate": 1.0, "wait": 3.0, "input": 0.2}
+    assert found.shares == pytest.approx({phase: seconds / 17.2 for phase, seconds in expected.items()})
     assert found.late == (0,) and "for rank 0" in found.waited
     assert (found.crowds, found.cores) == ((), 2)
 
 
 def test_a_workload_that_tells_events_only() -> None:
-    found = measurement(run(metrics={"points_per_second": 3}), times([2.0, 2.1], [0.4, 0.3]), "points_per_second")
-    assert found.rate == 3.0
-    assert found.seconds == pytest.approx({"compute": 4.1, "communicate": 0.6, "wait": 0.1, "input": 0.0})
-
-
-@pytest.mark.parametrize("value", [None, math.nan, math.inf, 0, -1.0, "fast", [1.0]])
-def test_a_run_without_a_rate_counts_as_failed(value: object) -> None:
-    found = measurement(run(metrics={"images_per_second": value}), {}, "images_per_second")
-    assert found.rate is None and "has no metric images_per_second" in found.failed
+    found = measured({"points_per_second": 3}, times([2.0, 2.1], [0.4, 0.3]), "points_per_second")
+    assert found.cell.rates == (3.0,)
+    assert found.shares == pytest.approx(
+        {"compute": 4.1 / 4.8, "communicate": 0.6 / 4.8, "wait": 0.1 / 4.8, "input": 0}
+    )
 
 
 def test_published_figures() -> None:
     found = {one.what: one for one in PUBLISHED}
     assert round(found["ResNet-50"].speed_up, 2) == 1.89 == round(632.8 / 334.0, 2)
     assert found["U-Net"].speed_up == 1.84 and abs(72 / 39 - 1.84) < 0.01
-    assert [one.what for one in references(2)] == ["ResNet-50", "U-Net"]
-    assert len(references(8)) == 3 and references(1) == []
+    assert [one.what for one in references([of(1), of(2)])] == ["ResNet-50", "U-Net"]
+    assert len(references([of(1), of(8)])) == 3 and references([of(2), of(8)]) == []
     assert found["ResNet-50"].name == "ResNet-50, 2 GPUs (Jain 2022)"
     for one in PUBLISHED:
-        assert one.as_json()["source"].endswith(")") and one.figures
+        assert one.source.endswith(")") and one.figures

@@ -23,7 +23,7 @@ from workshop.report.figures.points import (
     safe,
 )
 
-Ideal = Literal["", "faster", "shorter", "level"]
+Ideal = Literal["", "faster", "shorter"]
 HEIGHT = 360  # pixels
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
@@ -42,8 +42,7 @@ def line(
     """Medians over a setting with whiskers from the lowest to the highest repeat, the best one marked (`mark`).
 
     `along` are the setting's values, `lines` have a point for each of them. `ideal` draws what the first line would
-    reach if it went on as it began: "faster" in proportion to the setting, "shorter" in inverse proportion, "level" not
-    changing.
+    reach if it went on as it began: "faster" in proportion to the setting, "shorter" in inverse proportion.
     """
     every = [point for points in lines.values() for point in points]
     if not any(point.values for point in every):
@@ -115,7 +114,7 @@ def _best(x: Any, point: Point, unit: str, place: int) -> go.Scatter:
 
 def _ideal(along: Sequence[float], points: Sequence[Point], ideal: Ideal) -> go.Scatter:
     start, value = next(((at, point.value) for at, point in zip(along, points, strict=True) if point.value), (1.0, 0.0))
-    power = {"faster": 1, "shorter": -1}.get(ideal, 0)
+    power = 1 if ideal == "faster" else -1
     ahead = [at for at in along if at >= start]
     heights = [(value or 0.0) * (at / start) ** power if start else value for at in ahead]
     hover = "ideal: %{y:,.7~r}<extra></extra>"

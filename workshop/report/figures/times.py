@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
-
 import plotly.graph_objects as go
 
 from workshop.core.words import quantity
 from workshop.report.analysis.balance import Balance
 from workshop.report.figures import marks, theme
-
-WHITE = ("compute", "train", "aggregate")  # dark phases
 
 
 def rank_times(times: Balance | None) -> go.Figure:
@@ -27,56 +22,25 @@ def rank_times(times: Balance | None) -> go.Figure:
     }
     if not any(times.input):
         del phases["input"]
-    return bars([f"rank {rank}" for rank in ranks], phases)
-
-
-def bars(
-    names: Sequence[str],
-    phases: Mapping[str, Sequence[float]],
-    axis: str = "",
-    lowest: int = 300,
-    markers: Mapping[str, Any] | None = None,
-) -> go.Figure:
-    """Horizontal bars of seconds, the first name on top; `phases` holds the seconds of each, from left to right. `axis`
-    are words behind the unit."""
-    longest = max((sum(parts) for parts in zip(*phases.values(), strict=True)), default=0.0)
+    longest = max(sum(parts) for parts in zip(*phases.values(), strict=True))
     factor, unit = (1.0, "s") if longest >= 1 else (1e3, "ms")
-    return stacked(
-        names,
-        {phase: [value * factor for value in seconds] for phase, seconds in phases.items()},
-        lambda value: quantity(value) if longest and value >= 0.12 * longest * factor else "",
-        f"%{{x:,.7~r}} {unit}",
+    lengths = {phase: [value * factor for value in seconds] for phase, seconds in phases.items()}
+    return marks.stacked(
+        [f"rank {rank}" for rank in ranks],
+        lengths,
+        {phase: theme.phase_marker(phase) for phase in phases},
+        {phase: f"%{{y}}<br>{phase} %{{x:,.7~r}} {unit}<extra></extra>" for phase in phases},
         {
-            "title": {"text": f"{'seconds' if unit == 's' else 'milliseconds'}{axis}"},
+            phase: [quantity(value) if value > 0.12 * longest * factor else "" for value in lengths[phase]]
+            for phase in phases
+        },
+        ("compute",),  # a dark phase
+        bargap=0.35,
+        height=max(300, min(120 + 46 * len(ranks), 640)),
+        xaxis={
+            "title": {"text": "seconds" if unit == "s" else "milliseconds"},
             "nticks": 6,
             "rangemode": "tozero",
         },
-        lowest,
-        markers,
-    )
-
-
-def stacked(
-    names: Sequence[str],
-    phases: Mapping[str, Sequence[float]],
-    write_length: Callable[[float], str],
-    hover: str,
-    xaxis: Mapping[str, Any],
-    lowest: int,
-    markers: Mapping[str, Any] | None = None,
-) -> go.Figure:
-    """Horizontal bars, the first name on top; `phases` holds the lengths of each phase's parts, from left to right.
-    `write_length` makes the text in a part, `hover` is the text that Plotly shows for it, `lowest` the least height;
-    `markers` are the phases' looks, where they aren't the usual ones."""
-    return marks.stacked(
-        names,
-        phases,
-        markers or {phase: theme.phase_marker(phase) for phase in phases},
-        {phase: f"%{{y}}<br>{phase} {hover}<extra></extra>" for phase in phases},
-        {phase: [write_length(length) for length in lengths] for phase, lengths in phases.items()},
-        WHITE,
-        bargap=0.35,
-        height=max(lowest, min(120 + 46 * len(names), 640)),
-        xaxis=xaxis,
-        margin={"t": 40 if markers is None else 64},
+        margin={"t": 40},
     )

@@ -27,9 +27,8 @@ from workshop.study.cards import (
     verdict,
 )
 from workshop.study.grid.kind import GridReport
-from workshop.study.results import CellResult, best, cell_effects
+from workshop.study.results import CellResult, best, cell_effects, noise
 
-SAME = 1.005  # factor below which a difference isn't shown
 CELL = 76  # pixels of a heat map's column whose words can be read
 PHONE = 600  # pixels up to which a phone shows it, a little smaller
 HEAD = 120  # pixels of its rows' names
@@ -135,10 +134,10 @@ def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
     axis_effects = cell_effects(cells) if len(axes) > 1 else []
     if not axis_effects:
         return []
-    rows = []
+    rows, usual = [], noise(cells)
     for effect in axis_effects:
-        did = ["–", "–", "nothing"]
-        if effect.factor >= SAME:
+        did = ["–", "–", "can't tell"]
+        if effect.exceeds(usual):
             ends = [setting_words(effect.axis, value) for value in (effect.best, effect.worst)]
             did = [*ends, f"{effect.factor:.2f}×"]
         rows.append([axis_words(effect.axis), *did])

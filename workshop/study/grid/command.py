@@ -75,9 +75,6 @@ def grid(
     chosen = workload_of(workload)
     axes = read_axes(vary or [])
     params = read_settings(settings or [], chosen)
-    both = next((name for name in params if name in axes), None)
-    if both is not None:
-        raise BadInput(f"{both} is both set and varied; leave one out.")
     options = grids.options(repeats, weak)
     store, shared = commands.store_and_session(session, private, no_wait)
     placement = common.placement_from(shared.placement if shared else {}, **where)

@@ -18,7 +18,8 @@ from pydantic import Field
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.extension import Params, Workload
+from workshop.extension import Params, Scaling, Workload
+from workshop.registry import workloads
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -26,8 +27,8 @@ from workshop.study.estimate import SECONDS, seconds_each
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import verdict as seeding
 from workshop.study.grid.axes import PLACING
+from workshop.study.grid.verdict import REPEATS
 from workshop.study.kinds import StudyForm, StudyRequest
-from workshop.study.scaling.plan import REPEATS, scaling_of
 from workshop.study.settings import read_axes
 from workshop.study.trials import Cell, Plan
 
@@ -35,6 +36,17 @@ MOST_TRIALS = 10_000  # of a sampler
 LONGEST_TITLE = 200  # characters
 MOST_BEST = 50  # cells that are repeated
 SAMPLERS = ("tpe", "random")
+
+
+def scaling_of(workload: Workload) -> Scaling:
+    """The workload's description for scaling studies. Raises BadInput if it has none."""
+    if workload.scaling is None:
+        able = ", ".join(comparable.name for comparable in workloads().values() if comparable.scaling is not None)
+        raise BadInput(
+            f"The workload {workload.name} doesn't tell how fast it is, so it can't be compared; "
+            f"{able or 'no workload'} can."
+        )
+    return workload.scaling
 
 
 def read_sampler(requested: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -161,6 +173,8 @@ def plan_here(
     options: Mapping[str, Any],
 ) -> Plan:
     """A study for a session (None: a private one). Raises BadInput, also for files that can't be read."""
+    if both := next((name for name in params if name in axes), None):
+        raise BadInput(f"{both} is both set and varied; leave one out.")
     planned = plan(workload, axes, params, placement, seconds=seconds_each(store, workload.name, {})[0], **options)
     some = some_cell(planned, workload)
     if workload.inputs:
@@ -260,8 +274,6 @@ class GridOptions(Params):
 
 def _plan(form: StudyRequest) -> Plan:
     axes = read_axes([f"{name}={values}" for name, values in form.options.vary.items()])
-    if both := next((name for name in form.params if name in axes), None):
-        raise BadInput(f"{both} is both set and varied; leave one out.")
     chosen = options(form.options.repeats, form.options.weak)
     return plan_here(form.store, form.session, form.workload, axes, form.params, form.placement, chosen)
 

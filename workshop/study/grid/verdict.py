@@ -1,16 +1,14 @@
 """The verdict of a grid, with why and next. Pure.
 
-It names a winner only if the repeats are sufficient. Cells whose ranges overlap may be equally fast. It also says how
-much each axis matters.
+It names a winner only if the repeats show one. Cells whose ranges overlap may be equally fast, and of cells with less
+than three runs it can't tell. It also says how much each axis matters.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, stdev
 from typing import Any
 
 from workshop.core import words
@@ -20,38 +18,42 @@ from workshop.report.activity import SEED
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study import results
 from workshop.study.results import CellResult, cell_effects
-from workshop.study.scaling.plan import REPEATS
 
 LISTED = 3  # cells that a sentence names
+REPEATS = 100  # most runs of a cell
 MOST_BEST = 9  # cells that it advises to repeat
 
 
 def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str = "") -> dict[str, str]:
     """Verdict, why and next. `command` runs the best cell."""
-    order = results.ranked(cells)
-    if len(order) < 2:
-        return _too_little(cells, order, unit, finished)
-    usual = results.noise(cells)
-    tied = results.ties(cells, usual)
-    best, second = order[0], order[1]
+    measured, order = results.ranked(cells), results.enough(cells)
+    if len(measured) < 2:
+        return _too_little(cells, measured, unit, finished)
+    best, usual = measured[0], results.noise(cells)
     most, least = ("fastest", "slowest") if unit.endswith("/s") else ("best", "worst")
-    why = [_reached(best, unit), _against(best, order[-1], unit, usual, least)]
-    if len(tied) == len(order):
-        sentence = f"No difference is sure: all {len(order)} cells are within what repeats differ by."
-    elif len(tied) > 1:
-        names, more = [cell.label for cell in tied[1 : LISTED + 1]], len(tied) - 1 - LISTED
-        others = words.listed([*names, f"{more} more"] if more > 0 else names)
+    why, tied = [_reached(best, unit)], measured
+    if len(order) < 2 or order[0] is not best:
         sentence = (
-            f"{words.capital(best.label)}: {_rate(best, unit)}; but it is not sure that {others} can't do as much."
+            f"{words.capital(best.label)} reached the most, {_rate(best, unit)}; can't tell whether it is the {most}, "
+            f"which takes {results.ENOUGH} runs of each."
         )
-        why.insert(1, f"{_reached(second, unit)[:-1]}: the ranges overlap.")
     else:
-        times = (best.median or 0.0) / (second.median or 1.0)
-        sentence = (
-            f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {times:.2f}× the next, {second.label}."
-        )
-    why += mattered(cells, usual) + _cautions(cells, order)
-    return {"verdict": sentence, "why": " ".join(why), "next": _next(tied, order, finished, command)}
+        tied, second, worst = results.ties(order), order[1], order[-1]
+        times = (best.median or 0.0) / (worst.median or 1.0)
+        against = f"{worst.label}, reached {_rate(worst, unit)}{_between(worst)}: {times:.2f}× between them."
+        if len(tied) == len(measured):
+            sentence = f"Can't tell which is the {most}: all {len(order)} cells are within what repeats differ by."
+        elif len(tied) > 1:
+            names, more = [cell.label for cell in tied[1 : LISTED + 1]], len(tied) - 1 - LISTED
+            others = words.listed([*names, f"{more} more"] if more > 0 else names)
+            sentence = f"{words.capital(best.label)}: {_rate(best, unit)}; can't tell whether {others} can do as much."
+            why.append(f"{_reached(second, unit)[:-1]}: the ranges overlap.")
+        else:
+            ahead = f"{(best.median or 0.0) / (second.median or 1.0):.2f}× the next, {second.label}"
+            sentence = f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {ahead}."
+        why.append(f"The {least}, {against}")
+    why += mattered(cells, usual) + _cautions(cells, measured)
+    return {"verdict": sentence, "why": " ".join(why), "next": _next(tied, measured, finished, command)}
 
 
 def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
@@ -60,7 +62,7 @@ def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
     if len(axis_effects) < 2:
         return []
     parts = [
-        f"{effect.axis} {effect.factor:.2f}×" if effect.factor > 1 + 2 * usual else f"{effect.axis} nothing sure"
+        f"{effect.axis} {effect.factor:.2f}×" if effect.exceeds(usual) else f"{effect.axis} can't be told"
         for effect in axis_effects
     ]
     return [f"Between the worst and the best value of each, everything else being the same: {words.listed(parts)}."]
@@ -98,10 +100,11 @@ def _next(tied: Sequence[CellResult], order: Sequence[CellResult], finished: boo
 def _cautions(cells: Sequence[CellResult], order: Sequence[CellResult]) -> list[str]:
     """Sentences on what the results don't show."""
     sentences = []
-    if order and all(len(cell.rates) == 1 for cell in order):
+    few = sum(len(cell.rates) < results.ENOUGH for cell in order)
+    if few:
+        have = "has" if few == 1 else "have"
         sentences.append(
-            "Each was measured once, so chance isn't known; differences below "
-            f"{words.percent(results.NOISE)} are taken for it."
+            f"{words.count(few, 'cell')} {have} less than {results.ENOUGH} runs, so chance isn't known there."
         )
     failed = [cell for cell in cells if cell.status == "failed"]
     if failed:
@@ -116,12 +119,6 @@ def _reached(cell: CellResult, unit: str) -> str:
     return f"{words.capital(cell.label)} reached {_rate(cell, unit)}{_between(cell)}."
 
 
-def _against(best: CellResult, worst: CellResult, unit: str, usual: float, least: str) -> str:
-    ratio = results.ratio(best, worst, usual)
-    times = f"{ratio.value:.2f}×" if ratio else ""
-    return f"The {least}, {worst.label}, reached {_rate(worst, unit)}{_between(worst)}: {times} between them."
-
-
 def _between(cell: CellResult) -> str:
     if len(cell.rates) < 2:
         return ""
@@ -132,7 +129,6 @@ def _rate(cell: CellResult, unit: str) -> str:
     return f"{words.quantity(cell.median or 0.0)} {unit}"
 
 
-AGREED = 5  # seeds that all have to say the same before it is called sure
 _METRIC = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
@@ -161,24 +157,19 @@ def seed_by_seed(
 ) -> dict[str, str]:
     """The verdict (`texts`) of a study whose repeats have seeds, with a comparison of the two best cells seed by seed.
     It can show a difference also where the ranges of the repeats overlap. `command` runs the best cell.
-
-    With the same seed two cells have the same luck (in the S-GAN, the same labelled images), so their differences
-    scatter less than their values. If two cells are equally good, all of n seeds favour the same cell with a
-    probability of 1 / 2^(n-1) (the sign test: Conover, Practical nonparametric statistics, 1999, section 3.4).
     """
     order = results.ranked(cells)
-    differences = _differences(order[:2], trials, runs, study.description["rate"])
-    if len(differences) < 2:
+    pair = _paired(order[:2], trials, runs, study.description["rate"])
+    if len(pair.pairs) < 2:
         return dict(texts)
-    (best, second), number = order[:2], len(differences)
-    better = sum(difference > 0 for difference in differences)
+    (best, second), number = order[:2], len(pair.pairs)
     why = (
-        f"Seed by seed, {best.label} did better than {second.label} {better} of {number} times, "
-        f"by {words.quantity(fmean(differences))} ± {words.quantity(stdev(differences) / math.sqrt(number))} on "
+        f"Seed by seed, {best.label} did better than {second.label} {pair.better} of {number} times, "
+        f"by {words.quantity(pair.mean)} ± {words.quantity(results.standard_error(pair.differences) or 0.0)} on "
         "average (the mean's standard error)."
     )
     result = {**texts, "why": f"{why} {texts['why']}"}
-    if better == number >= AGREED and len(results.ties(cells)) == 2:
+    if pair.sure and pair.better == number and len(results.ties(results.enough(cells))) == 2:
         result["verdict"] = (
             f"{words.capital(best.label)} is better than {second.label} with every one of {number} seeds: "
             f"{words.quantity(best.median or 0.0)} against {_rate(second, study.description['unit'])}, at the median."
@@ -189,15 +180,14 @@ def seed_by_seed(
     return result
 
 
-def _differences(
+def _paired(
     cells: Sequence[CellResult], trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str
-) -> list[float]:
-    """The differences between two cells, for each seed with which both were measured."""
-    values_by_cell: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
+) -> results.Paired:
+    """The values of two cells, for each seed with which both were measured."""
+    values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for trial in trials:
         if (value := results.rate_of(runs.get(trial.run_id or 0), rate)) is not None:
-            values_by_cell[results.cell_key(trial.label, trial.point)][trial.repeat] = value
-    if len(cells) < 2:
-        return []
-    first, other = (values_by_cell[results.cell_key(cell.label, cell.point)] for cell in cells)
-    return [first[repeat] - other[repeat] for repeat in sorted(first.keys() & other.keys())]
+            values[results.cell_key(trial.label, trial.point)][trial.repeat] = value
+    first, *others = (values[results.cell_key(cell.label, cell.point)] for cell in cells) if cells else ({},)
+    other = others[0] if others else {}
+    return results.Paired(tuple((first[repeat], other[repeat]) for repeat in sorted(first.keys() & other.keys())))

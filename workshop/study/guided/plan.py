@@ -22,9 +22,9 @@ from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
+from workshop.study.grid.plan import scaling_of
 from workshop.study.guided.guide import Guide, Step
 from workshop.study.kinds import StudyForm, StudyRequest
-from workshop.study.scaling.plan import scaling_of
 from workshop.study.trials import description
 from workshop.study.tune.plan import tuning_of
 

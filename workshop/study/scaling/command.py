@@ -41,14 +41,13 @@ def scaling(
     Strong scaling, the default, shares the same work out: --batch is then the batch of all ranks together. With --weak
     each rank has that batch, and the work grows with the ranks.
     """
-    from workshop.core import topology
     from workshop.registry import workload as workload_of
-    from workshop.study.scaling.plan import default_ranks, plan_here, read_ranks
+    from workshop.study.scaling.plan import plan_here, read_ranks, usual_ranks
     from workshop.study.settings import read_options, read_settings
 
     chosen = workload_of(workload)
     params = read_settings([*(settings or []), *read_options(context.args)], chosen)
-    numbers = read_ranks(ranks) if ranks is not None else default_ranks(topology.allowed_cores(topology.machine()))
+    numbers = read_ranks(ranks if ranks is not None else usual_ranks(), chosen)
     store, shared = commands.store_and_session(session, private, no_wait)
     base = shared.placement if shared else {}
     placement = common.placement_from(base, ranks=str(numbers[0]), **where)

@@ -20,8 +20,8 @@ from workshop.registry import workloads
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.grid.plan import scaling_of
 from workshop.study.kinds import StudyForm, StudyRequest
-from workshop.study.scaling.plan import scaling_of
 from workshop.study.tune.search import COMPARED, TRIAL
 from workshop.study.tune.study import YIELD, YIELDS, Point, Spot, TuneStudy, numbers_of_ranks, plain, spots
 

@@ -28,7 +28,7 @@ def test_every_seed_is_a_run_of_all_three_ways() -> None:
     [
         ("mnist", {}, 5, "mnist doesn't learn in three ways; federated and segmentation do"),
         ("federated", {"way": "alone"}, 5, "way is 'alone', but this study sets all three side by side"),
-        ("federated", {}, 0, "seeds is 0: it should be 1 to 100"),
+        ("federated", {}, 0, "seeds is 0: it should be a whole number from 1 to 100"),
         ("federated", {"nonsense": 1}, 5, "nonsense is not one of its settings"),
         ("federated", {"seed": 2**31 - 2}, 5, "seed is 2147483648"),
     ],

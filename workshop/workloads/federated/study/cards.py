@@ -101,67 +101,54 @@ PAIRED = "Seed by seed, since the same seed means the same luck for all ways: me
 
 
 def cards(report: WaysReport) -> list[Card]:
-    return [
-        verdict(report),
-        *_curves(report),
-        *_final_scores(report),
-        *_differences(report),
-        *_published(report),
-        runs_card(report),
-    ]
+    """The ways' curves by round, final scores and differences once a seed has ended, and what has been published."""
+    curves = [_curves(report, on, title, text) for on, (title, text, _) in zip(ON, SIDE_BY_SIDE.values(), strict=True)]
+    compared = [_final_scores(report), _differences(report)] if report.seeds else []
+    return [verdict(report), *curves, *compared, _published(report), runs_card(report)]
 
 
-def _curves(report: WaysReport) -> list[Card]:
-    """Return cards with the ways' curves by round so far."""
-    now = report.now
-    curve_cards = []
-    for on, (title, text, _) in zip(ON, SIDE_BY_SIDE.values(), strict=True):
-        bands = {way: report.seeds.by_round(way, on) for way in WAYS}
-        legend = [text] + [BANDS] * (len(report.seeds) > 1)
-        legend += [GOING_ON.format(seed=now.seed, run=now.run)] if now is not None else []
-        chart = figure(lines(bands, now, on, report.rounds, report.measure))
-        curve_cards.append(Card(f"rounds-{on}", title, (about(" ".join(legend)), chart), half=True))
-    return curve_cards
+def _curves(report: WaysReport, on: str, title: str, text: str) -> Card:
+    now, description = report.now, report.study.description
+    bands = {way: report.seeds.by_round(way, on) for way in WAYS}
+    legend = [text] + [BANDS] * (len(report.seeds) > 1)
+    legend += [GOING_ON.format(seed=now.seed, run=now.run)] if now is not None else []
+    chart = lines(bands, now, on, int(description["params"]["rounds"]), description["measure"])
+    return Card(f"rounds-{on}", title, (about(" ".join(legend)), figure(chart)), half=True)
 
 
-def _final_scores(report: WaysReport) -> list[Card]:
+def _final_scores(report: WaysReport) -> Card:
     """Return a card with each way's final scores, over the seeds and with each of them."""
-    if not report.seeds:
-        return []
     heads = ["Way", "Held-out images", "Institutions' own images"]
-    rows = [[say.capital(NAMES[way]), *(kind.spread(report.seeds.spread(way, on)) for on in ON)] for way in WAYS]
+    rows = [[say.capital(NAMES[way]), *(kind.spread(report.seeds.scores(way, on)) for on in ON)] for way in WAYS]
     each = ["Seed", "Run", *(f"{say.capital(kind.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
     seeds = [
         [str(run.seed), runs_cell([run.run]), *(percent(run.scores[key]) for key in WAYS_ON)] for run in report.seeds
     ]
-    parts = (about(SPREAD), table(heads, rows), table(each, seeds))
-    return [Card("came-to", "What each way came to", parts)]
+    return Card("came-to", "What each way came to", (about(SPREAD), table(heads, rows), table(each, seeds)))
 
 
-def _differences(report: WaysReport) -> list[Card]:
-    if not report.seeds:
-        return []
+def _differences(report: WaysReport) -> Card:
     rows = [
         [
-            f"{say.capital(kind.NAMES[pair.way])} against {kind.NAMES[pair.other]}",
-            kind.DATA[pair.on],
-            kind.difference(pair),
-            f"{pair.better} of {len(pair.differences)}",
+            f"{say.capital(kind.NAMES[way])} against {kind.NAMES[other]}",
+            kind.DATA[on],
+            kind.mean_words(pair.differences, "points"),
+            f"{pair.better} of {len(pair.pairs)}",
         ]
-        for pair in report.pairs
+        for way, other, on, pair in report.pairs
     ]
     heads = ["What", "On", "Difference", "Seeds that are better"]
-    return [Card("differences", "How far apart", (about(PAIRED), table(heads, rows)))]
+    return Card("differences", "How far apart", (about(PAIRED), table(heads, rows)))
 
 
-def _published(report: WaysReport) -> list[Card]:
+def _published(report: WaysReport) -> Card:
     """Return a card with the relative gains over learning alone, here and in a publication."""
     heads = ["Better than alone", *(say.capital(kind.DATA[on]) for on in ON)]
+    pairs = {way: [report.seeds.compare(way, ALONE, on) for on in ON] for way in WAYS if way != ALONE}
     rows = [
-        [f"{say.capital(NAMES[way])}, here", *(kind.relative(report.seeds.compare(way, ALONE, on)) for on in ON)]
-        for way in WAYS
-        if way != ALONE
+        [f"{say.capital(NAMES[way])}, here", *(kind.mean_words(pair.shares if pair else [], "%") for pair in compared)]
+        for way, compared in pairs.items()
     ]
     rows.append([f"Data of all, {kind.PUBLISHED_BY}", *(f"{100 * kind.PUBLISHED_GAINS[on]:+.2g} %" for on in ON)])
     lines = words(line(PUBLISHED, "Published", "about"), line(kind.CAVEAT, tone="about"))
-    return [Card("published", "Beside what others have found", (table(heads, rows), lines))]
+    return Card("published", "Beside what others have found", (table(heads, rows), lines))

@@ -5,38 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from statistics import fmean, stdev
 from typing import Any
 
 from workshop.core import words
 from workshop.report.analysis.scores import number, percent, points
-from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.store.records import RunRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study.grid.verdict import AGREED
 from workshop.study.guided.guesses import Answer, NumberGuess
 from workshop.study.kinds import Kind, Report, read
-from workshop.study.results import failure
+from workshop.study.results import AGREED, Paired, failure, standard_error
 from workshop.study.trials import status
 from workshop.workloads.federated.study import plan
-from workshop.workloads.federated.study.results import (
-    ON,
-    WAYS,
-    WAYS_ON,
-    Paired,
-    Seeded,
-    Seeds,
-    Spread,
-    ended,
-    names,
-    running,
-    seed_of,
-    way_results,
-)
+from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Seeded, Seeds, ended, names, running, seed_of
 
 NAMES = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
 DATA = {"held_out": "held-out images", "own": "institutions' own images"}
 # The ways' names behind "above", "behind" and similar words.
-AGAINST = {"centralised": "pooled images", "alone": "each alone", "federated": "federated learning"}
-NONE = "–"
+AGAINST = {"centralised": "pooled images", "alone": "each alone"}
 PUBLISHED = (
     "Sheller et al. (2020, Scientific Reports 10:12598) report that a network which segments brain tumours, trained on "
     "the data of all institutions, is about 17 % better on held-out data than trained on one institution's alone, and "
@@ -51,95 +37,70 @@ CAVEAT = (
 )
 
 
-def spread(scores: Spread | None) -> str:
-    """Return a score's mean and standard deviation over the seeds: 93.1 ± 0.4 %."""
-    if scores is None:
-        return NONE
-    deviation = scores.deviation
-    return percent(scores.mean) if deviation is None else f"{100 * scores.mean:.1f} ± {100 * deviation:.1f} %"
-
-
-def difference(pair: Paired | None) -> str:
-    """Return a mean difference and its standard error: +31.4 ± 1.9 points."""
-    return NONE if pair is None else _signed(pair.mean, pair.error, "points")
-
-
-def relative(pair: Paired | None) -> str:
-    """Return a mean relative difference and its standard error: +51 ± 4 %."""
-    return NONE if pair is None or pair.share is None else _signed(pair.share, pair.share_error, "%")
-
-
-def _signed(value: float, error: float | None, unit: str) -> str:
-    return f"{100 * value:+.1f}{'' if error is None else f' ± {100 * error:.1f}'} {unit}"
-
-
 CLOSE = 0.02  # of a score: two points, within which two ways count as close
-HELD_OUT, OWN_DATA = ON
+HELD_OUT = ON[0]
 FEDERATED, POOLED, ALONE = WAYS
+# The ways that are compared, first the one that is expected to be better.
+PAIRS = ((FEDERATED, POOLED), (FEDERATED, ALONE), (POOLED, ALONE))
+
+
+def spread(scores: Sequence[float]) -> str:
+    """Return the mean and the standard deviation of at least one seed's scores: 93.1 ± 0.4 %."""
+    if len(scores) < 2:
+        return percent(scores[0])
+    return f"{100 * fmean(scores):.1f} ± {100 * stdev(scores):.1f} %"
+
+
+def mean_words(differences: Sequence[float], unit: str) -> str:
+    """Return a mean difference and its standard error: +31.4 ± 1.9 points."""
+    if not differences:
+        return "–"
+    error = standard_error(differences)
+    return f"{100 * fmean(differences):+.1f}{'' if error is None else f' ± {100 * error:.1f}'} {unit}"
 
 
 def verdict(seeds: Seeds, params: Mapping[str, Any], workload: str, finished: bool, failed: str = "") -> dict[str, str]:
-    """Return verdict, why and next from the results so far. `failed` is the sentence of seeds that failed."""
-    against = {other: seeds.compare(FEDERATED, other, HELD_OUT) for other in (POOLED, ALONE)}
-    pooled, alone = against[POOLED], against[ALONE]
-    if pooled is None or alone is None:
-        return _nothing(finished, failed)
-    over = f"over {words.count(len(seeds), 'seed')}" if len(seeds) > 1 else "with one seed"
-    sentence = f"Federated learning {_stands(pooled, alone)} on {DATA[HELD_OUT]}, {over}."
-    why = [_reached(seeds, HELD_OUT), _reached(seeds, OWN_DATA)]
-    why += [_seeds(pooled, alone)] if len(seeds) > 1 else []
-    why.append(failed)
+    """Return verdict, why and next from the results so far. `failed` is the sentence of seeds that failed.
+
+    A difference counts where all seeds agree; otherwise two ways can't be told apart.
+    """
+    if not seeds and finished:
+        following = "Mend that, then run it again (--failed)."
+        return {"verdict": "No seed came to an end.", "why": failed, "next": following}
+    if not seeds:
+        following = "Guess meanwhile: how far will federated learning be from pooled images, and above each alone?"
+        why = failed or "The rounds of a run that goes on are drawn below."
+        return {"verdict": "No seed has come to its end yet.", "why": why, "next": following}
+    pairs = {way: pair for way in AGAINST if (pair := seeds.compare(FEDERATED, way, HELD_OUT)) is not None}
+    sides = {way: f"{'above' if pair.mean > 0 else 'behind'} {AGAINST[way]}" for way, pair in pairs.items()}
+    differences = [f"{points(abs(pair.mean))} {sides[way]}" for way, pair in pairs.items() if pair.agreed]
+    tied = " or from ".join(AGAINST[way] for way, pair in pairs.items() if not pair.agreed)
+    stands = ([f"can't be told from {tied}"] if tied else []) + (
+        [f"is {' and '.join(differences)}"] if differences else []
+    )
+    several = len(seeds) > 1
+    over = f"over {words.count(len(seeds), 'seed')}" if several else "with one seed"
+    whys = []
+    for on, what in zip(ON, (f" ({'mean ± standard deviation' if several else 'one seed'})", ""), strict=True):
+        scores = "; ".join(f"{NAMES[way]} {spread(seeds.scores(way, on))}" for way in WAYS)
+        whys.append(f"On {DATA[on]}{what}: {scores}.")
+    if several:
+        errors = {way: 100 * (standard_error(pair.differences) or 0.0) for way, pair in pairs.items()}
+        each = [
+            f"{100 * abs(pair.mean):.1f} ± {errors[way]:.1f} points {sides[way]} with "
+            f"{max(pair.better, pair.worse)} of {len(pair.pairs)} seeds"
+            for way, pair in pairs.items()
+        ]
+        whys.append(f"Seed by seed (± the mean's standard error) it is {', and '.join(each)}.")
     return {
-        "verdict": sentence,
-        "why": " ".join(filter(None, why)),
-        "next": _next(seeds, params, workload, pooled, alone),
+        "verdict": f"Federated learning {' and '.join(stands)} on {DATA[HELD_OUT]}, {over}.",
+        "why": " ".join([*whys, failed]).strip(),
+        "next": _next(params, workload, pairs[POOLED], pairs[ALONE]),
     }
 
 
-def _nothing(finished: bool, failed: str) -> dict[str, str]:
-    why = failed or "The rounds of a run that goes on are drawn below."
-    if finished:
-        return {"verdict": "No seed came to an end.", "why": why, "next": "Mend that, then run it again (--failed)."}
-    following = "Guess meanwhile: how far will federated learning be from pooled images, and above each alone?"
-    return {"verdict": "No seed has come to its end yet.", "why": why, "next": following}
-
-
-def _stands(pooled: Paired, alone: Paired) -> str:
-    """Compare federated learning with pooled images and each alone, where all seeds agree."""
-    unlike = " and ".join(
-        f"{points(abs(pair.mean))} {_side(pair)} {AGAINST[pair.other]}" for pair in (pooled, alone) if _clear(pair)
-    )
-    tied = " or from ".join(AGAINST[pair.other] for pair in (pooled, alone) if not _clear(pair))
-    return " and ".join(([f"can't be told from {tied}"] if tied else []) + ([f"is {unlike}"] if unlike else []))
-
-
-def _clear(pair: Paired) -> bool:
-    """Return whether all seeds agree on who is better."""
-    return len(pair.differences) == 1 or pair.agreed
-
-
-def _side(pair: Paired) -> str:
-    return "above" if pair.mean > 0 else "behind"
-
-
-def _reached(seeds: Seeds, on: str) -> str:
-    scores = "; ".join(f"{NAMES[way]} {spread(seeds.spread(way, on))}" for way in WAYS)
-    what = "mean ± standard deviation" if len(seeds) > 1 else "one seed"
-    return f"On {DATA[on]} ({what}): {scores}." if on == HELD_OUT else f"On {DATA[on]}: {scores}."
-
-
-def _seeds(pooled: Paired, alone: Paired) -> str:
-    """Return both mean differences with their standard errors, and how many seeds agree."""
-    first, second = (
-        f"{100 * abs(pair.mean):.1f} ± {100 * (pair.error or 0.0):.1f} points {_side(pair)} {AGAINST[pair.other]} with "
-        f"{max(pair.better, pair.worse)} of {len(pair.differences)} seeds"
-        for pair in (pooled, alone)
-    )
-    return f"Seed by seed (± the mean's standard error) it is {first}, and {second}."
-
-
-def _next(seeds: Seeds, params: Mapping[str, Any], workload: str, pooled: Paired, alone: Paired) -> str:
-    if len(seeds) < AGREED:
+def _next(params: Mapping[str, Any], workload: str, pooled: Paired, alone: Paired) -> str:
+    if len(pooled.pairs) < AGREED:
         return f"Give it more seeds (--seeds {AGREED}): so few can all agree by chance."
     if pooled.mean < -CLOSE and pooled.agreed:
         if params.get("algorithm") == "fedavg":
@@ -151,10 +112,6 @@ def _next(seeds: Seeds, params: Mapping[str, Any], workload: str, pooled: Paired
     return "Attack it, protect it, or run the same with OpenFL: see the page Three ways to learn."
 
 
-# The ways that are compared, first the one that is expected to be better.
-PAIRS = (("federated", "centralised"), ("federated", "alone"), ("centralised", "alone"))
-
-
 @dataclass(frozen=True)
 class WaysReport(Report):
     """A study of three ways: the results of its seeds, and the run that goes on."""
@@ -163,57 +120,57 @@ class WaysReport(Report):
     now: Seeded | None  # the run that goes on
 
     @property
-    def measure(self) -> str:
-        """The word for what is measured, such as accuracy."""
-        return self.study.description["measure"]
-
-    @property
-    def params(self) -> Mapping[str, Any]:
-        return self.study.description["params"]
-
-    @property
-    def rounds(self) -> int:
-        return int(self.params["rounds"])
-
-    @property
-    def pairs(self) -> list[Paired]:
-        """All differences, first those on held-out data."""
-        differences = (self.seeds.compare(way, other, on) for on in ON for way, other in PAIRS)
-        return [pair for pair in differences if pair is not None]
+    def pairs(self) -> list[tuple[str, str, str, Paired]]:
+        """All comparisons (way, other, on), first those on held-out data."""
+        compared = [(way, other, on, self.seeds.compare(way, other, on)) for on in ON for way, other in PAIRS]
+        return [(way, other, on, pair) for way, other, on, pair in compared if pair is not None]
 
     def findings(self) -> dict[str, Any]:
+        bands = {(way, on): self.seeds.by_round(way, on) for way, on in WAYS_ON}
         return {
             **self.study.description,
-            "ways": {
-                way: {on: (came.as_json() if (came := self.seeds.spread(way, on)) else None) for on in ON}
-                for way in WAYS
-            },
-            "by_round": {
-                way: {on: (asdict(band) if (band := self.seeds.by_round(way, on)) else None) for on in ON}
-                for way in WAYS
-            },
-            "differences": [pair.as_json() for pair in self.pairs],
+            "ways": {way: {on: _spread_json(self.seeds.scores(way, on)) for on in ON} for way in WAYS},
+            "by_round": {way: {on: (asdict(band) if (band := bands[way, on]) else None) for on in ON} for way in WAYS},
+            "differences": [
+                {
+                    **{"one": way, "other": other, "on": on, "mean": pair.mean},
+                    "error": standard_error(pair.differences),
+                    "share": fmean(pair.shares) if pair.shares else None,
+                    "share_error": standard_error(pair.shares),
+                    **{name: getattr(pair, name) for name in ("better", "worse", "sure", "differences")},
+                }
+                for way, other, on, pair in self.pairs
+            ],
             "by_seed": [run.as_json() for run in self.seeds],
             "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run},
             "published": {**PUBLISHED_GAINS, "source": PUBLISHED},
         }
 
 
+def _spread_json(scores: Sequence[float]) -> dict[str, Any] | None:
+    if not scores:
+        return None
+    deviation = stdev(scores) if len(scores) > 1 else None
+    extremes = {"low": min(scores), "high": max(scores)}
+    return {"mean": fmean(scores), "deviation": deviation, **extremes, "values": list(scores)}
+
+
 def ways_report(store: Store, study: StudyRecord) -> WaysReport:
     """Return a study of three ways with its results so far, also those of the run that goes on."""
     trials, runs = read(store, study.id)
-    description = study.description
+    params, measure = study.description["params"], study.description["measure"]
     seeds, now = Seeds(), None
     for trial in trials:
         run = runs.get(trial.run_id or 0)
         if (seeded := ended(trial, run)) is not None:
             seeds.append(seeded)
         elif run is not None and run.status == "running":
-            events = store.events(run.id, names(description["measure"]).values(), rank=0)
-            now = running(trial, run, events, description["measure"])
-    conclusion = verdict(
-        seeds, description["params"], study.workload, study.finished_at is not None, _failed(trials, runs)
-    )
+            now = running(trial, run, store.events(run.id, names(measure).values(), rank=0), measure)
+    failed = ""
+    if broken := [trial for trial in trials if status(trial, runs) == "failed"]:
+        why = failure(broken[0], runs.get(broken[0].run_id or 0)).rstrip(".")
+        failed = f"{words.capital(words.numbered('seed', [seed_of(trial) for trial in broken]))} failed: {why}."
+    conclusion = verdict(seeds, params, study.workload, study.finished_at is not None, failed)
     return WaysReport(study, trials, runs, conclusion, seeds, now)
 
 
@@ -226,18 +183,9 @@ def title(study: StudyRecord) -> str:
 
 def columns(run: RunRecord) -> dict[str, float]:
     """Return a run's further columns in tables of trials: each way's scores."""
-    scores = {f"{way}_{on}": way_results(run, way).get(f"{on}_score") for way, on in WAYS_ON}
+    by_way = run.metrics.get("by_way") or {}
+    scores = {f"{way}_{on}": (by_way.get(way) or {}).get(f"{on}_score") for way, on in WAYS_ON}
     return {name: value for name, value in scores.items() if number(value)}
-
-
-def _failed(trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> str:
-    """Return a sentence on the seeds that failed; empty where none did."""
-    broken = [trial for trial in trials if status(trial, runs) == "failed"]
-    if not broken:
-        return ""
-    first = failure(broken[0], runs.get(broken[0].run_id or 0)).rstrip(".")
-    seeds = words.numbered("seed", [seed_of(trial) for trial in broken])
-    return f"{words.capital(seeds)} failed: {first}."
 
 
 KIND = Kind(
@@ -266,13 +214,14 @@ ASKS: Mapping[str, NumberGuess] = {
         "And how far above each institution alone, on the same images?", "points", -50.0, 100.0, 0.5, 0.0
     ),
 }
-_SIGNS = {"centralised": -1.0, "alone": 1.0}  # behind is below
 
 
 def answer(report: WaysReport, other: str) -> Answer | None:
-    """Return the difference from the other way on held-out data, in points; None before a seed has ended."""
-    pair = report.seeds.compare("federated", other, ON[0])
+    """Return the difference from the other way on held-out data, in points, behind pooled images and above each alone;
+    None before a seed has ended."""
+    pair = report.seeds.compare(FEDERATED, other, HELD_OUT)
     if pair is None:
         return None
-    margin = max(2 * (pair.error or 0.0), LEAST)  # no guess can be expected to be closer than two standard errors
-    return Answer(round(_SIGNS[other] * 100 * pair.mean, 1), margin=round(100 * margin, 1))
+    # No guess can be expected to be closer than two standard errors.
+    margin = max(2 * (standard_error(pair.differences) or 0.0), LEAST)
+    return Answer(round((-100 if other == POOLED else 100) * pair.mean, 1), margin=round(100 * margin, 1))

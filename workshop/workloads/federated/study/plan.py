@@ -19,6 +19,7 @@ from workshop.report.activity import SEED
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
+from workshop.study.grid.plan import between
 from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.trials import Cell, Plan
 
@@ -41,8 +42,7 @@ def plan(workload: Workload, options: Mapping[str, Any], placement: Placement, s
     """Return a study from the workload's params that were set (`options`). Raises BadInput."""
     if workload.name not in MEASURES:
         raise BadInput(f"{workload.name} doesn't learn in three ways; {' and '.join(MEASURES)} do.")
-    if not 1 <= seeds <= MOST:
-        raise BadInput(f"seeds is {seeds}: it should be 1 to {MOST}.")
+    between("seeds", seeds, 1, MOST)
     if options.get(WAY, ALL) != ALL:
         raise BadInput(f"way is {options[WAY]!r}, but this study sets all three side by side; leave it out.")
     settings = {**SETTINGS[workload.name], **options, WAY: ALL}
