@@ -73,9 +73,7 @@ def call(name: str, *arguments: Any) -> str:
     arguments_text = " ".join(
         ", ".join("comm" if hasattr(argument, "Get_rank") else repr(argument) for argument in arguments).split()
     )
-    text = (
-        arguments_text if len(arguments_text) <= LONGEST_ARGUMENTS else arguments_text[: LONGEST_ARGUMENTS - 1] + "…"
-    )
+    text = arguments_text if len(arguments_text) <= LONGEST_ARGUMENTS else arguments_text[: LONGEST_ARGUMENTS - 1] + "…"
     return f"{name}({text})"
 
 
