@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from workshop.core import words
@@ -115,14 +117,10 @@ def tally(ask: Ask, guesses: Sequence[float | str], most: int = 8) -> list[tuple
     low, high = numbers[0], numbers[-1]
     if len(set(numbers)) <= most:
         return [(in_words(ask, number), numbers.count(number)) for number in sorted(set(numbers))]
-    width = (high - low) / most
-    counts = [0] * most
-    for number in numbers:
-        counts[min(int((number - low) / width), most - 1)] += 1
-    return [
-        (f"{in_words(ask, low + place * width)} to {in_words(ask, low + (place + 1) * width)}", count)
-        for place, count in enumerate(counts)
-    ]
+    edges = [low + place * (high - low) / most for place in range(most + 1)]
+    places = [min(bisect_right(edges, number) - 1, most - 1) for number in numbers]
+    names = [f"{in_words(ask, begin)} to {in_words(ask, end)}" for begin, end in pairwise(edges)]
+    return [(text, places.count(place)) for place, text in enumerate(names)]
 
 
 def ask(findings: StepResults, step_key: str) -> Ask:
