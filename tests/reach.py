@@ -39,14 +39,15 @@ def reached(tests: Iterable[str]) -> set[str]:
 
 @cache
 def _named(module: str) -> frozenset[str]:
-    """The modules whose names stand in a module's strings, docstrings left out, or in a package's rules.yaml. The
-    beginning of a formatted string stands for all modules that begin so: `f"workshop.mpi.{name}"`."""
+    """The modules whose names stand in a module's strings, docstrings left out, in a package's rules.yaml, or in the
+    steps.yaml beside a module. The beginning of a formatted string stands for all modules that begin so:
+    `f"workshop.mpi.{name}"`."""
     path = ROOT / module.replace(".", "/")
     tree = ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text())
     known = imports().modules
     docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    rules = path / "rules.yaml"
-    names = set(WORD.findall(rules.read_text())) & known if rules.is_file() else set()
+    files = [path / "rules.yaml", path.parent / "steps.yaml"]
+    names = {name for file in files if file.is_file() for name in WORD.findall(file.read_text())} & known
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             start = _beginning(node, module)

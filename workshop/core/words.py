@@ -79,6 +79,11 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def times(ratio: float) -> str:
+    """A ratio: 1.50×."""
+    return f"{ratio:.2f}×"
+
+
 def verb(number: int, singular: str = "is", plural: str = "are") -> str:
     """The verb after a number of things."""
     return singular if number == 1 else plural

@@ -20,7 +20,7 @@ from workshop.report.analysis import scores
 
 UNTOLD = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError)  # of facts that a run doesn't tell
 FILTERS = {name: getattr(words, name) for name in ("seconds", "size", "percent", "quantity", "count", "long", "ranks")}
-FILTERS |= {name: getattr(words, name) for name in ("capital", "listed", "verb", "option")}
+FILTERS |= {name: getattr(words, name) for name in ("capital", "listed", "verb", "option", "times")}
 FILTERS |= {"score": scores.percent, "points": scores.points}
 FILTERS["numbered"] = lambda numbers, word: words.numbered(word, list(numbers))
 

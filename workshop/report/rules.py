@@ -107,10 +107,16 @@ def context(rules: Rules, facts: Facts, totals: Totals) -> dict[str, Any]:
     """All facts and sentences by their names, as far as the run tells them."""
     named = context(read(rules.based_on), facts, totals) if rules.based_on else finite(facts.named())
     named |= finite(load(rules.facts)(facts, totals)) if rules.facts else {}
-    for name, text in rules.sentences.items():
-        if (sentence := say(text, named)) is not None:
-            named[name] = sentence
-    return named
+    return with_sentences(rules.sentences, named)
+
+
+def with_sentences(sentences: Mapping[str, str], named: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts and those of the sentences that they allow; a sentence may use the ones before it."""
+    all_named = dict(named)
+    for name, text in sentences.items():
+        if (sentence := say(text, all_named)) is not None:
+            all_named[name] = sentence
+    return all_named
 
 
 def holding(rules: Iterable[Rule], named: Mapping[str, Any]) -> Iterator[tuple[Rule, Finding]]:

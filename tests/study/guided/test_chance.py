@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from workshop.study.guided.step_results import USUAL, WEIGHT, chance
+from workshop.study.guided.chance import USUAL, WEIGHT, chance
 
 
 def test_without_repeats_it_is_what_is_usual() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from workshop.core.errors import BadInput
 from workshop.study.guided.guesses import Answer, ChoiceGuess, NumberGuess, check, right, score, tally
 
-FASTER = NumberGuess("How much?", "x", 1, 100, 0.05, 1)
-SHARE = NumberGuess("What share?", "%", 0, 100, 1, 0)
-MEMORY = NumberGuess("How many MB?", "MB", -100, 1000, 1, 0)
+FASTER = NumberGuess("How much?", "x", 1, 100, 0.05)
+SHARE = NumberGuess("What share?", "%", 0, 100, 1)
+MEMORY = NumberGuess("How many MB?", "MB", -100, 1000, 1)
 WHICH = ChoiceGuess("Which?", ("1 x 2", "2 x 1", "4 x 1"))
 
 

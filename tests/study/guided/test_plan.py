@@ -13,6 +13,7 @@ from workshop.store.tables import runs
 from workshop.study import kinds, runner
 from workshop.study.estimate import Remaining, ahead_words
 from workshop.study.guided import kind, plan
+from workshop.study.guided.cells import place
 from workshop.study.guided.plan import Setting
 from workshop.study.kinds import Sofar
 from workshop.workloads.sgan.study.guide import GUIDE
@@ -59,7 +60,7 @@ def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store:
     made = runner.begin(store, setting)
     assert ahead_words(store, Sofar(made, *kinds.read(store, made.id))) == f"6 runs to go, about 80 s ({guessed.why})"
     for iterations, took in ((100, 30.0), (800, 90.0)):  # the second one is a real training, and much longer
-        trial = Trial(1, "", {**setting.params, "iterations": iterations}, plan.place(1, 2, 2).as_json(), 1)
+        trial = Trial(1, "", {**setting.params, "iterations": iterations}, place(1, 2, 2).as_json(), 1)
         run = store.submit(session.id, "sgan", trial.params, trial.placement, measured=True)
         store.take_next(session.id)
         store.finish(run.id, "completed", metrics={})

@@ -15,7 +15,7 @@ from workshop.store.store import Store
 from workshop.study.guided.guesses import answer, ask
 from workshop.study.guided.kind import more
 from workshop.study.guided.plan import plan
-from workshop.study.guided.step_results import StepResults, name, step_results
+from workshop.study.guided.step_results import StepResults, facts, judge, name, step_results
 from workshop.study.kinds import Sofar
 from workshop.workloads.processor import WORKLOAD
 from workshop.workloads.processor.report import CITED, PANELS, spent, times
@@ -59,11 +59,11 @@ def test_every_step_ends_with_a_verdict_where_it_has_two_settings(cores: int) ->
     assert len(trials) <= 30, "some minutes"
     for step in GUIDE.steps:
         assert results.done(step.key)
-        verdict = GUIDE.judge(results, step.key, {})
+        verdict = judge(step, facts(results, step.key))
         if cores == 1 and step.key in "bc":
             assert verdict is not None and verdict["why"] == "The machine has one core."
         else:
-            assert answer(results, step.key, {}) is not None
+            assert answer(results, step.key, facts(results, step.key)) is not None
         assert ask(results, step.key).question == step.question
         assert verdict is not None and set(verdict) == {"verdict", "why", "next"}
         assert "{" not in "".join(verdict.values())
@@ -73,34 +73,32 @@ def test_the_last_step_adds_what_helped() -> None:
     results, _ = complete()
     stages = [name(cell) for cell in results.results("g")]
     assert stages == ["start", "+ TensorFlow with oneDNN", "+ an intra-op pool of 2"]
-    verdict = GUIDE.judge(results, "g", {})
-    assert (
-        verdict is not None and verdict["verdict"] == "All together: 8.10 times as fast as the start. Published: 4.61."
-    )
-    measured = answer(results, "g", {})
+    verdict = judge(GUIDE.step("g"), facts(results, "g"))
+    assert verdict is not None and verdict["verdict"] == "All together: 8.10× as fast as the start. Published: 4.61×."
+    measured = answer(results, "g", facts(results, "g"))
     assert measured is not None and measured.value == pytest.approx(8.1)
 
 
 def test_verdicts_name_the_better_setting() -> None:
     results, _ = complete()
-    verdicts = {step.key: GUIDE.judge(results, step.key, {}) for step in GUIDE.steps}
+    verdicts = {step.key: judge(step, facts(results, step.key)) for step in GUIDE.steps}
     texts = {key: verdict["verdict"] for key, verdict in verdicts.items() if verdict is not None}
-    assert texts["a"] == "The fastest is TensorFlow with oneDNN: 4.50 times as fast as TensorFlow alone."
-    assert texts["d"] == "The fastest is NHWC: 2.00 times as fast as NCHW."
+    assert texts["a"] == "The fastest is TensorFlow with oneDNN: 4.50× as fast as TensorFlow alone."
+    assert texts["d"] == "The fastest is NHWC: 2.00× as fast as NCHW."
     assert all(texts[key].endswith("are as fast as each other, within 10 %.") for key in "cf")
 
 
 def test_where_nothing_helps_the_end_is_the_start() -> None:
     results, _ = complete(flat=True)
     assert [name(cell) for cell in results.results("g")] == ["start"]
-    verdict = GUIDE.judge(results, "g", {})
+    verdict = judge(GUIDE.step("g"), facts(results, "g"))
     assert verdict is not None and verdict["verdict"] == "There is nothing to add to the start."
-    assert answer(results, "g", {}) is None
+    assert answer(results, "g", facts(results, "g")) is None
 
 
 def test_a_failed_setting_is_named() -> None:
     results, _ = complete(failing="float16")
-    verdict = GUIDE.judge(results, "e", {})
+    verdict = judge(GUIDE.step("e"), facts(results, "e"))
     assert verdict is not None and "float16 failed: " in verdict["why"] and "no kernels" in verdict["why"]
 
 

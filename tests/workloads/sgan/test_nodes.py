@@ -16,10 +16,11 @@ from workshop.cli.emulation.link import Link
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
+from workshop.study.guided.cells import cells as cells_of
 from workshop.study.guided.guesses import answer
 from workshop.study.guided.kind import more
 from workshop.study.guided.plan import Setting, plan
-from workshop.study.guided.step_results import StepResults, step_results
+from workshop.study.guided.step_results import StepResults, facts, judge, step_results
 from workshop.study.kinds import Sofar
 from workshop.workloads.sgan import WORKLOAD
 from workshop.workloads.sgan.nodes.command import nodes
@@ -64,7 +65,7 @@ def complete(fitting: int = 3, message: str = "the ranks took more memory") -> S
 
 def texts(results: StepResults, step: str) -> dict[str, str]:
     assert results.done(step)
-    verdict = GUIDE.judge(results, step, {})
+    verdict = judge(GUIDE.step(step), facts(results, step))
     assert verdict is not None and "{" not in "".join(verdict.values())
     return verdict
 
@@ -75,14 +76,14 @@ def test_longer_compute_leaves_more_of_the_hosts_speed() -> None:
     assert all(cell.placement["ranks"] == cell.point["hosts"] for cell in results.results("a"))
     assert "3.48×" in texts(results, "a")["verdict"] and "2.29×" in texts(results, "a")["verdict"]  # 4 * 1 / 1.15
     assert "43 %" in texts(results, "a")["why"], "0.15 of 0.35 s are the exchange"
-    measured = answer(results, "a", {})
+    measured = answer(results, "a", facts(results, "a"))
     assert measured is not None and measured.value == pytest.approx(4 * 0.2 / 0.35)
 
 
 @pytest.mark.parametrize("fitting", [1, 2, 3])
 def test_ranks_that_fit_and_the_session_s_sentence(fitting: int) -> None:
     results = complete(fitting)
-    memory, ranks = answer(results, "b", {}), answer(results, "c", {})
+    memory, ranks = answer(results, "b", facts(results, "b")), answer(results, "c", facts(results, "c"))
     assert memory is not None and ranks is not None and (memory.value, ranks.value) == (500, fitting)
     assert "500 MiB" in texts(results, "b")["verdict"] and "125 MiB" in texts(results, "b")["why"]
     assert texts(results, "c")["verdict"].endswith(f"fit, {fitting + 1} do not.")
@@ -111,7 +112,7 @@ def test_cells_run_on_emulated_hosts(workshop_home: Path, monkeypatch: pytest.Mo
     """One host and two hosts do the steps at the pace of their compute; four ranks of the first host are too many."""
     monkeypatch.setenv("WORKSHOP_MEMORY", "1G")
     setting = plan(GUIDE, {"data": "digits", "iterations": 6}, 2, hosts=HOSTS)
-    cells = {step: GUIDE.cells(StepResults(setting, [], {}), GUIDE.step(step)) for step in "ac"}
+    cells = {step: cells_of(StepResults(setting, [], {}), GUIDE.step(step)) for step in "ac"}
     link = Link(rate=25e6)
     with emulated(2, link) as hosts, session_on(hosts, workshop_home, "hostA:2,hostB:2", "--oversubscribe") as session:
         for count, cell in enumerate(cells["a"][:2], 1):

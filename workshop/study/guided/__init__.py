@@ -1,8 +1,7 @@
-"""Guided studies: sequences of steps. Each step is a grid that is planned from the results of the steps before it.
-Learners predict the result of a step before they see it.
+"""Guided studies: sequences of steps. Each step is a grid that may take the best of an earlier one. Learners predict
+the result of a step before they see it.
 
-A capability brings a guided study as a `guide.Guide`: its steps as data, the cells of a step, its verdicts and its
-answers. The other modules are common: `plan` plans a study, with the points of a step and the places of its ranks.
-`step_results` has the results and separates differences from chance. `guesses` has the questions to learners and
-judges the guesses. `kind` makes a kind of study of a guide and chooses its next trials; `cards` show it.
+A guided study is data: the `steps.yaml` of a package, whose fields `guide` describes. `plan` plans a study. `cells` has
+the cells of a step and their places. `step_results` has their results and the facts of a step, from which its rules
+make the verdict. `guesses` judges the learners' guesses. `kind` chooses the next trials, and `cards` show a study.
 """

@@ -13,8 +13,8 @@ from workshop.report.figures.bars import WaterfallStep as Stage
 from workshop.report.figures.bars import settings, waterfall
 from workshop.study.cards import cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.study.grid.cards import picture
+from workshop.study.guided.cells import crowded, points
 from workshop.study.guided.kind import GuidedReport, StepReport
-from workshop.study.guided.plan import crowded, points
 from workshop.study.guided.step_results import name
 from workshop.study.results import CellResult
 
@@ -35,17 +35,12 @@ def cards(report: GuidedReport) -> list[Card]:
 
 def step_cards(report: GuidedReport, key: str, titled: bool = True) -> list[Card]:
     """The cards of one step: its figure, its results and the published ones; then its cells."""
-    step_report, verdict_texts, guide = report.step(key), report.step(key).verdict, report.step_results.guide
+    step_report, guide = report.step(key), report.step_results.guide
     title = f"{key}. {step_report.step.title}" if titled else ""
     head: Parts = ()
-    if verdict_texts is not None:
-        head = (
-            words(
-                line(verdict_texts["verdict"], tone="heading"),
-                line(verdict_texts["why"], "Why"),
-                line(without_options(verdict_texts["next"]), "Next"),
-            ),
-        )
+    if (verdict_texts := step_report.verdict) is not None:
+        following = line(without_options(verdict_texts["next"]), "Next")
+        head = (words(line(verdict_texts["verdict"], tone="heading"), line(verdict_texts["why"], "Why"), following),)
     published = f"{step_report.step.published} {guide.others} {guide.source}."
     beside = words(line(published, f"The {guide.reference}:", tone="about"))
     cells = [  # as the step's own figures name them
@@ -87,7 +82,7 @@ def _waterfall(report: GuidedReport, step_report: StepReport, cells: Sequence[Ce
         return (about("The waterfall needs the naive start and at least one stage behind it."),)
     first, *rest = measured
     stages = [
-        Stage(name(cell), cell.median or 0.0, report.step_results.differ(cell, before))
+        Stage(name(cell), cell.median or 0.0, report.step_results.compare(cell, before) == "apart")
         for cell, before in zip(rest, measured, strict=False)
     ]
     waterfall_figure = waterfall(Stage(name(first), first.median or 0.0), stages, report.unit)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.study.guided.guide import Events
-from workshop.study.guided.step_results import StepResults, gain, name
-from workshop.study.results import ranked
+from workshop.study.guided.step_results import StepResults, name
 
 NEAR = 0.15  # share of the measured value within which a guess is right
 LOOKED = "shown"  # stored key for learners who looked without a guess
@@ -29,7 +29,6 @@ class NumberGuess:
     low: float
     high: float
     step: float
-    start: float  # where the form begins, which is no hint
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def in_words(ask: Ask, value: float | str) -> str:
     """A guess or an answer in words: 1.50×, 40 %, 25 threads, 3 MB."""
     if isinstance(ask, ChoiceGuess) or isinstance(value, str):
         return str(value)
-    return f"{value:.2f}×" if ask.unit == "x" else words.quantity(value, ask.unit)
+    return words.times(value) if ask.unit == "x" else words.quantity(value, ask.unit)
 
 
 def right(ask: Ask, guess: float | str, answer: Answer) -> bool:
@@ -118,14 +117,10 @@ def tally(ask: Ask, guesses: Sequence[float | str], most: int = 8) -> list[tuple
     low, high = numbers[0], numbers[-1]
     if len(set(numbers)) <= most:
         return [(in_words(ask, number), numbers.count(number)) for number in sorted(set(numbers))]
-    width = (high - low) / most
-    counts = [0] * most
-    for number in numbers:
-        counts[min(int((number - low) / width), most - 1)] += 1
-    return [
-        (f"{in_words(ask, low + place * width)} to {in_words(ask, low + (place + 1) * width)}", count)
-        for place, count in enumerate(counts)
-    ]
+    edges = [low + place * (high - low) / most for place in range(most + 1)]
+    places = [min(bisect_right(edges, number) - 1, most - 1) for number in numbers]
+    names = [f"{in_words(ask, begin)} to {in_words(ask, end)}" for begin, end in pairwise(edges)]
+    return [(text, places.count(place)) for place, text in enumerate(names)]
 
 
 def ask(findings: StepResults, step_key: str) -> Ask:
@@ -136,38 +131,12 @@ def ask(findings: StepResults, step_key: str) -> Ask:
     return ChoiceGuess(step.question, tuple(map(name, findings.results(step_key))))
 
 
-def answer(findings: StepResults, step_key: str, events: Events) -> Answer | None:
-    """The answer to a step's question; None while it is unknown."""
-    guide = findings.setting.guide
-    answers = {**ANSWERS, **guide.answers}
-    return answers[guide.step(step_key).answer](findings, step_key, events) if findings.done(step_key) else None
-
-
-def _gain(findings: StepResults, step_key: str, events: Events) -> Answer | None:
-    order = ranked(findings.results(step_key))
-    if len(order) < 2:
+def answer(findings: StepResults, step_key: str, facts: Mapping[str, Any]) -> Answer | None:
+    """The answer to a step's question, given its facts; None while it is unknown."""
+    step = findings.setting.guide.step(step_key)
+    if not findings.done(step_key):
         return None
-    most = gain(order[0], order[-1])
-    # If chance alone can make such a difference, the guess of no difference is right, too.
-    return Answer(most, margin=findings.chance.usual if findings.differ(order[0], order[-1]) else most - 1)
-
-
-def _winner(findings: StepResults, step_key: str, events: Events) -> Answer | None:
-    names = list(map(name, findings.ties(step_key)))
-    return Answer(names[0], tuple(names[1:])) if names else None
-
-
-def _overall_gain(findings: StepResults, step_key: str, events: Events) -> Answer | None:
-    measured = [cell for cell in findings.results(step_key) if cell.rates]
-    if len(measured) < 2 or measured[0].point["gave"]:  # the naive start itself may have failed
-        return None
-    return Answer(gain(measured[-1], measured[0]), margin=findings.chance.usual)
-
-
-# Those of any guided study: how many times as fast the best cell is as the worst, which cell is the fastest, and how
-# many times as fast the last stage is as the first.
-ANSWERS: Mapping[str, Callable[[StepResults, str, Events], Answer | None]] = {
-    "gain": _gain,
-    "winner": _winner,
-    "whole": _overall_gain,
-}
+    if step.number:
+        value, margin = facts.get(step.answer), facts.get(f"{step.answer}_margin", 0.0)
+        return Answer(float(value), margin=margin) if value is not None else None
+    return Answer(facts["best"], tuple(facts.get("ties", ()))) if "best" in facts else None

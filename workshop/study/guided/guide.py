@@ -1,88 +1,71 @@
-"""The data and functions that a capability brings for a guided study."""
+"""A guided study as data, and the functions that a capability adds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
-if TYPE_CHECKING:
-    from workshop.store.store import Store
-    from workshop.study.guided.guesses import Answer
-    from workshop.study.guided.step_results import StepResults
-    from workshop.study.trials import Cell
-
-Verdict = dict[str, str]  # verdict, why, next
+from workshop.report.expressions import Text
+from workshop.report.rules import Rule
 
 
-class Step(BaseModel):
-    """One step."""
+class Step(BaseModel, frozen=True, extra="forbid"):
+    """One step: a question to learners, the grid that answers it, and what is said of the result.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    `vary` has the axes of the grid: params, `env.NAME` (a variable of the ranks) or fields of the placement, with their
+    values, or with the name of values that depend on the machine (`plan.Setting.values`). `changes` says what a value
+    stands for. `label` is the label of a cell by its values, for which `names` has other names.
+
+    `number` are the unit, the least, the largest, and the step of a guess that is a number; without it, the guess is
+    the fastest cell. `answer` names the number among the facts (`step_results.facts`), and `answer`_margin its
+    uncertainty. The first of `rules` that holds is the verdict; `sentences` can be used like facts in it.
+    """
 
     key: str
     short: str  # for a row of buttons
     title: str
     asks: str
-    question: str  # that learners answer beforehand
+    question: str
     number: tuple[Any, ...] = ()
-    answer: str
+    answer: str = "gain"
     vary: Mapping[str, tuple[Any, ...] | str] = {}
-    label: str = ""
+    changes: Mapping[str, Mapping[str, Any]] = {}
+    label: str = "{}"
     names: Mapping[Any, str] = {}
     means: Mapping[str, str] = {}  # explanations of its settings
-    lacking: str = ""
-    length: Mapping[str, int] = {}
+    length: Mapping[str, int] = {}  # of its trials, by the name of the setting
     params: Mapping[str, Any] = {}
-    own_batch: bool = False
-    spread: bool = False
-    repeat: int | Literal["all"] = 0
-    overall: bool = False
-    prune: bool = False
-    anew: bool = False
-    figure: str
-    published: str  # the published results
+    horovod: Mapping[str, Any] = {}  # params where Horovod is built
+    best_of: str = ""  # an earlier step, whose fastest placement of several ranks it takes
+    own_batch: bool = False  # each rank has a batch of its own, and all numbers of ranks read as many images
+    repeat: int | Literal["all"] = 0  # how many of the fastest cells are repeated
+    overall: bool = False  # it compares work over training and evaluation together
+    prune: bool = False  # hopeless trials are ended early
+    anew: bool = False  # the last step: stages on top of each other, all measured anew
+    figure: str = "grid"
+    published: str
     explain: str
-    words: Mapping[str, str | Verdict]
+    sentences: Mapping[str, Text] = {}
+    rules: tuple[Rule, ...]
 
     def name(self, value: Any) -> str:
         """A value of an axis in a cell's label."""
         return self.names.get(value, self.names.get("other", str(value)))
 
-    def say(self, name: str, **facts: Any) -> str:
-        """One of the step's sentences."""
-        return str(self.words[name]).format(**facts)
 
-    def judge(self, name: str, **facts: Any) -> Verdict:
-        """One of the step's verdicts: verdict, why and next."""
-        texts = self.words[name]
-        assert not isinstance(texts, str), "a verdict has three parts"
-        return {part: text.format(**facts).strip() for part, text in texts.items()}
+class Guide(BaseModel, frozen=True, extra="forbid"):
+    """A guided study. Its workload names the param that ranks share (`Scaling.share`) and the one that sets the length
+    of a trial (`Tuning.length`).
 
-
-Events = Mapping[str, Mapping[str, Any]]  # by name and cell; each has `as_json`
-
-
-@dataclass(frozen=True, eq=False)
-class Guide:
-    """A guided study: its data, and what only its capability knows.
-
-    The workload names the param that its ranks share (`Scaling.share`) and the param that sets the length of a trial
-    (`Tuning.length`). `reserved` names the params that nobody may set, because steps vary them or fix them for all
-    trials. `length` maps the name of a setting to the length of a trial. `time_params` names the params on which the
-    duration of a run depends.
-
-    `cells(findings, step)` returns the cells of a step. `later(findings, step)` returns the placements of further cells
-    that depend on other steps. `events(store, findings)` reads the events of runs. `judge(findings, key, events)`
-    returns the verdict of a step, or None where the step hasn't measured enough. `answers` maps the name of an answer
-    in `steps.yaml` to a function that computes it, or returns None while it is not known. `figures` is a reference to
-    the capability's own figures (`workshop.study.guided.cards:Figures`); empty: it has none. `hosts` is how many hosts
-    its session needs, 0: any session; `start` is a command that starts such a session.
+    A value of `params` that is the name of a param of the study, or `cores`, stands for its value. The capability's own
+    functions are references: `stages(findings)` returns the cells of the last step, `facts(findings, step, order)`
+    further facts of a step (`order`: its measured cells, the best first), and `figures` are its own figures
+    (`cards.Figures`).
     """
 
     kind: str
@@ -92,27 +75,23 @@ class Guide:
     source: str  # the same in full
     others: str  # a sentence that stands beside its figures
     page: str  # the title of the page that shows it
-    reserved: Collection[str]
-    length: Mapping[str, int]
-    time_params: Collection[str]
+    reserved: frozenset[str]  # params that nobody may set: steps vary them, or hold them for all trials
+    length: Mapping[str, int]  # of a trial, by the name of the setting
+    params: Mapping[str, Any] = {}  # of every trial
+    events: str = ""  # the name of events that its facts need
     steps: tuple[Step, ...]
-    cells: Callable[[StepResults, Step], list[Cell]]
-    judge: Callable[[StepResults, str, Events], Verdict | None]
-    later: Callable[[StepResults, Step], list[Mapping[str, Any]]] = lambda findings, step: []
-    events: Callable[[Store, StepResults], Events] = lambda store, findings: {}
-    answers: Mapping[str, Callable[[StepResults, str, Events], Answer | None]] = field(default_factory=dict)
+    stages: str = ""
+    facts: str = ""
     figures: str = ""
-    hosts: int = 0
-    start: str = ""
+    hosts: int = 0  # that its session needs; 0: any session
+    start: str = ""  # a command that starts such a session
 
     @classmethod
-    def read(cls, package: str, **capability: Any) -> Guide:
-        """A guide from the file steps.yaml of a package; `capability` has the fields that the file doesn't have."""
-        data = yaml.load(  # the loader in C takes a tenth of the time
-            files(package).joinpath("steps.yaml").read_text(encoding="utf-8"),
-            Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader),
-        )
-        return cls(**{**data, "steps": tuple(Step(**step) for step in data["steps"])}, **capability)
+    def read(cls, package: str) -> Guide:
+        """The guide in the file steps.yaml of a package."""
+        text = files(package).joinpath("steps.yaml").read_text(encoding="utf-8")
+        # The loader in C takes a tenth of the time.
+        return cls(**yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
 
     @cached_property
     def keys(self) -> str:

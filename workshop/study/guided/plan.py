@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.core.placement import USUAL_MPI, Placement
+from workshop.core.placement import USUAL_MPI
 from workshop.extension import Params
 from workshop.mpi import inventory
 from workshop.mpi.implementations import IMPLEMENTATIONS
@@ -23,51 +21,10 @@ from workshop.store.records import SessionRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.grid.plan import scaling_of
-from workshop.study.guided.guide import Guide, Step
+from workshop.study.guided.guide import Guide
 from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.trials import description
 from workshop.study.tune.plan import tuning_of
-
-if TYPE_CHECKING:
-    from workshop.study.guided.step_results import StepResults
-
-
-def naive(cores: int) -> Placement:
-    """The naive start: `mpirun -n 1` of a program that starts a thread for each core. mpirun binds the rank to one
-    core, which all these threads share."""
-    return Placement(ranks=1, map_by="core", bind_to="core", threads=cores)
-
-
-def place(ranks: int, threads: int, cores: int) -> Placement:
-    """Ranks with a core for each thread if there are enough cores, else unbound on all cores."""
-    if ranks * threads <= cores:
-        return Placement(ranks=ranks, cores_per_rank=threads, threads=threads)
-    return Placement(ranks=ranks, threads=threads, bind_to="none", oversubscribe=ranks > cores)
-
-
-def with_variables(placement: Placement, variables: Mapping[str, str]) -> Placement:
-    """The placement with these variables set on its ranks."""
-    return placement.model_copy(update={"environment": dict(sorted({**placement.environment, **variables}.items()))})
-
-
-def key(params: Mapping[str, Any], placement: Mapping[str, Any]) -> str:
-    """A key that is equal for trials that do the same: params, and the placement with all variables of its ranks."""
-    where = Placement.parse(placement)
-    identity = where.as_json() | {"environment": where.rank_environment(), "threads": None}
-    return json.dumps([dict(params), identity], sort_keys=True)
-
-
-def points(findings: StepResults, step: Step) -> Iterator[dict[str, Any]]:
-    """All points of a step's grid."""
-    named = {**findings.setting.values, "means": tuple(step.means)}
-    for values in product(*(named[values] if isinstance(values, str) else values for values in step.vary.values())):
-        yield dict(zip(step.vary, values, strict=True))
-
-
-def crowded(findings: StepResults, point: Mapping[str, Any]) -> bool:
-    """Whether the quick setting leaves a point out, because it has more than two threads for a core."""
-    return findings.setting.quick and point.get("ranks", 0) * point.get("threads", 0) > 2 * findings.setting.cores
-
 
 QUICK, THOROUGH = "quick", "thorough"
 LARGEST = 64  # ranks that any step starts
@@ -79,7 +36,7 @@ class Setting:
     """A guided study's checked description."""
 
     guide: Guide
-    setting: str  # quick or thorough
+    name: str  # quick or thorough
     cores: int  # of the machine that the ranks of all trials share
     mpis: tuple[str, ...]  # the installed ones
     params: Mapping[str, Any]  # of every trial; the param that ranks share is the total
@@ -97,22 +54,13 @@ class Setting:
         return self.guide.workload
 
     @property
-    def name(self) -> str:
-        return self.setting
-
-    @property
     def quick(self) -> bool:
-        return self.setting == QUICK
+        return self.name == QUICK
 
     @property
     def repeats(self) -> int:
         """How often a cell is run that is run more than once."""
         return 2 if self.quick else 3
-
-    @property
-    def ranks(self) -> tuple[int, ...]:
-        """Numbers of ranks to compare, ascending."""
-        return self.values["ranks"]
 
     @cached_property
     def values(self) -> Mapping[str, tuple[int, ...]]:
@@ -130,8 +78,9 @@ class Setting:
         }
 
     def description(self) -> dict[str, Any]:
-        without = ("guide",) if self.hosts else ("guide", "hosts")
-        return {**description(self, *without), "steps": list(self.steps), "title": self.guide.title}
+        without = ("guide", "name") if self.hosts else ("guide", "name", "hosts")
+        fields = {**description(self, *without), "steps": list(self.steps)}
+        return {"setting": self.name, **fields, "title": self.guide.title}
 
     def trials(self) -> list[Trial]:
         """No trials: each step is planned when the steps before it have been run."""
@@ -140,10 +89,9 @@ class Setting:
     @classmethod
     def read(cls, guide: Guide, description: Mapping[str, Any]) -> Setting:
         """A setting from what the store has."""
-        fields = {"hosts": (), **description}
-        fields = {name: fields[name] for name in cls.__dataclass_fields__ if name != "guide"}
-        fields |= {name: tuple(fields[name]) for name in ("mpis", "hosts")}
-        return cls(guide, **{**fields, "steps": "".join(fields["steps"])})
+        fields = {name: description[name] for name in ("cores", "params", "rate", "unit")}
+        mpis, hosts = tuple(description["mpis"]), tuple(description.get("hosts", ()))
+        return cls(guide, description["setting"], mpis=mpis, hosts=hosts, steps="".join(description["steps"]), **fields)
 
     def wanting(self, steps: str, mpis: Iterable[str] | None = None) -> Setting:
         """The same study with these steps and MPIs."""
@@ -177,7 +125,9 @@ def plan(
     rate, unit, hosts = scaling.rate, scaling.unit, tuple(hosts[: guide.hosts])
     setting = Setting(guide, name, max(cores, 1), in_order(mpis), {}, chosen_steps, rate, unit, hosts)
     checked = chosen.check({length: guide.length[name], **given_params}).model_dump(mode="json")
-    total_share = _divisible(scaling.share, checked[scaling.share], setting.ranks, scaling.share in given_params)
+    total_share = _divisible(
+        scaling.share, checked[scaling.share], setting.values["ranks"], scaling.share in given_params
+    )
     # Only set params are stored, so that studies with the same defaults have equal descriptions.
     params = {key: checked[key] for key in (length, *given_params)} | {scaling.share: total_share}
     return replace(setting, params=params)

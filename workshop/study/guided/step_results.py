@@ -1,4 +1,4 @@
-"""The results of the steps of a guided study: each step's cells with their results. Pure.
+"""The results of the steps of a guided study: each step's cells with their results, and what is known of a step. Pure.
 
 A cell that another step has already run isn't run again: a trial counts for every cell with the same params and the
 same placement. Only the last step measures all its cells itself.
@@ -6,99 +6,47 @@ same placement. Only the last step measures all its cells itself.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
-from statistics import mean
 from typing import Any, Literal
 
-from scipy.special import stdtrit  # the quantile of Student's t; scipy.stats takes longer to import
-
 from workshop.core import words
+from workshop.extension import load
+from workshop.report.analysis.findings import finite
+from workshop.report.rules import holding, with_sentences
 from workshop.report.training.time_use import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
-from workshop.study.guided.guide import Guide
-from workshop.study.guided.plan import Setting, key
+from workshop.study.guided.cells import cells, key
+from workshop.study.guided.chance import Chance, chance
+from workshop.study.guided.guide import Guide, Step
+from workshop.study.guided.plan import Setting
 from workshop.study.kinds import Sofar
 from workshop.study.results import CellResult
-from workshop.study.trials import Cell, impossible, status
-
-USUAL = 0.025  # standard deviation of rates' logarithms on a machine with a desktop on it
-WEIGHT = 4  # degrees of freedom that this counts for
-SAME = 0.1  # share: cells that are shown to differ by less are as fast as each other
-DOUBT = 0.05  # that any of the comparisons of a step is called a difference and is none
-
-
-Comparison = Literal["apart", "alike", "unsure"]
-
-
-@dataclass(frozen=True)
-class Chance:
-    """How repeats of one cell scatter."""
-
-    deviation: float  # standard deviation of the logarithm of a rate
-    freedom: int  # degrees of freedom with which that is known
-
-    @property
-    def usual(self) -> float:
-        """By which share two repeats of one cell differ, on average."""
-        return self.deviation * 2 / math.sqrt(math.pi)
-
-    def differ(self, rates: Sequence[float], other: Sequence[float], among: int = 2) -> bool:
-        """Whether two cells with these rates differ. They may be the best and the worst of `among` cells, which is the
-        result of as many comparisons as there are pairs (Bonferroni)."""
-        difference, uncertainty = self._difference(rates, other, among)
-        return difference > uncertainty
-
-    def agree(self, rates: Sequence[float], other: Sequence[float]) -> bool:
-        """Whether the repeats show that two cells differ by less than `SAME`. Two cells that don't differ beyond chance
-        are not alike for that: with few repeats nothing is shown. If the best and the worst are alike, all are; so this
-        needs no correction for many cells."""
-        difference, uncertainty = self._difference(rates, other, 2)
-        return difference + uncertainty < math.log1p(SAME)
-
-    def _difference(self, rates: Sequence[float], other: Sequence[float], among: int) -> tuple[float, float]:
-        """The difference of the logarithms of two cells' rates, and its uncertainty; infinite without rates."""
-        if not rates or not other:
-            return 0.0, math.inf
-        pairs = max(among * (among - 1) // 2, 1)
-        error = self.deviation * math.sqrt(1 / len(rates) + 1 / len(other))
-        difference = abs(mean(map(math.log, rates)) - mean(map(math.log, other)))
-        return difference, float(stdtrit(self.freedom, 1 - DOUBT / (2 * pairs))) * error
-
-
-def chance(cells: Iterable[Sequence[float]]) -> Chance:
-    """The scatter of all repeats, from each cell's rates.
-
-    A quick study has two repeats of each cell; their ranges often differ by chance. So the scatter is estimated from
-    all repeats together, as standard deviation of the logarithms of rates. The usual scatter of such a machine counts
-    as a few further repeats (a moderated t-statistic: Smyth, Linear models and empirical Bayes methods for assessing
-    differential expression, Statistical Applications in Genetics and Molecular Biology 3(1), 2004).
-    """
-    squares, freedom = WEIGHT * USUAL**2, WEIGHT
-    for rates in cells:
-        if len(rates) > 1:
-            logarithms = [math.log(rate) for rate in rates]
-            middle = mean(logarithms)
-            squares += sum((value - middle) ** 2 for value in logarithms)
-            freedom += len(rates) - 1
-    return Chance(math.sqrt(squares / freedom), freedom)
-
+from workshop.study.trials import RESULTS, Cell, impossible, status
 
 OVERALL = "overall_per_second"  # metric: work per second, training and evaluation together
 LONGEST = 120  # characters of a reason
+Comparison = Literal["apart", "alike", "unsure"]
 
 
 class StepResults:
-    """Results of the steps, in the order in which steps build on each other."""
+    """Results of the steps, in the order in which steps build on each other. `events` returns the values of a run's
+    events (`Guide.events`) on rank 0."""
 
-    def __init__(self, setting: Setting, trials: Sequence[Trial], runs: Mapping[int, RunRecord]) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        trials: Sequence[Trial],
+        runs: Mapping[int, RunRecord],
+        events: Callable[[int], Sequence[float]] = lambda run: (),
+    ) -> None:
         self.setting = setting
         self.guide = setting.guide
         self.trials = trials
         self.runs = {number: with_overall(run, setting.rate) for number, run in runs.items()}
+        self.events = events
         self._cells: dict[str, list[Cell]] = {}
         self._results: dict[str, list[CellResult]] = {}
 
@@ -111,7 +59,7 @@ class StepResults:
         if step_key not in self._cells:
             self._cells[step_key] = [
                 replace(cell, point={"step": step_key, **cell.point}, label=f"{step_key}: {cell.label}")
-                for cell in self.guide.cells(self, self.guide.step(step_key))
+                for cell in cells(self, self.guide.step(step_key))
             ]
         return self._cells[step_key]
 
@@ -136,7 +84,7 @@ class StepResults:
 
     def done(self, step_key: str) -> bool:
         """Whether a step has a result for each of its cells."""
-        return all(cell.status in ("completed", "failed", "pruned") for cell in self.results(step_key))
+        return all(cell.status in RESULTS for cell in self.results(step_key))
 
     def begun(self, step_key: str) -> bool:
         """Whether a step has results beyond the cells that it shares with other steps."""
@@ -162,10 +110,6 @@ class StepResults:
         """The fastest cell of a step."""
         return results.best([cell for cell in self.results(step_key) if among(cell)])
 
-    def differ(self, first: CellResult | None, other: CellResult | None) -> bool:
-        """Whether two cells of a step differ by more than chance. They may be its fastest and its slowest cell."""
-        return self.compare(first, other) == "apart"
-
     def compare(self, first: CellResult | None, other: CellResult | None) -> Comparison:
         """Whether two cells of a step are shown to differ, or to be as fast as each other; else the repeats are too few
         to tell. They may be its fastest and its slowest cell."""
@@ -179,14 +123,7 @@ class StepResults:
 
     def beats(self, cell: CellResult | None, other: CellResult | None) -> bool:
         """Whether one cell is faster than another beyond chance."""
-        return self.differ(cell, other) and gain(cell, other) > 1
-
-    def ties(self, step_key: str) -> list[CellResult]:
-        """The cells that may be as fast as the best, the best first."""
-        first = self.best(step_key)
-        return [
-            cell for cell in results.ranked(self.results(step_key)) if cell is first or not self.differ(first, cell)
-        ]
+        return self.compare(cell, other) == "apart" and gain(cell, other) > 1
 
     def run(self, cell: CellResult | None) -> RunRecord | None:
         """The run to look at for a cell."""
@@ -196,12 +133,9 @@ class StepResults:
         """The cells of a step that have a run to look at, with that run."""
         return [(cell, run) for cell in self.results(step_key) if (run := self.run(cell)) is not None]
 
-    def first_rate(self, step_key: str, cell: Cell) -> float | None:
-        """The rate of the first completed trial of a cell."""
-        for trial in self.trials_of(step_key, cell):
-            if status(trial, self.runs) == "completed":
-                return results.rate_of(self.runs[trial.run_id or 0], self.rate(step_key))
-        return None
+    def speed(self, cell: CellResult) -> str:
+        """The rate of a cell in words."""
+        return f"{words.quantity(cell.median or 0.0)} {self.setting.unit}"
 
     def failures(self, step_key: str) -> str:
         """The failed cells of a step and the first reason, as a sentence; empty if no cell failed."""
@@ -231,6 +165,51 @@ def step_results(guide: Guide, sofar: Sofar) -> StepResults:
     return StepResults(Setting.read(guide, sofar.study.description), sofar.trials, sofar.runs)
 
 
+def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
+    """What is known of a step, by the names that its rules use.
+
+    Always: `cores`, `quick`, `chance` and `failures` (sentences), `cells` (how many), `done`,
+    `pruned`, `lacking` (reasons). With a measured cell: `order` (names, the fastest first; in the last step the last
+    stage), `best`, `at` (its point), `speed`. With two: `worst`, `gain` (times), `shown` (a `Comparison`) of best and
+    worst, `ties` (those that may be as fast as the best).
+    """
+    step, cells = findings.guide.step(step_key), findings.results(step_key)
+    order = results.ranked(cells)
+    if step.anew:  # by stage, unless the start itself has failed
+        order = [cell for cell in reversed(cells) if cell.rates] if cells[0].rates else []
+    named: dict[str, Any] = {
+        "cores": findings.setting.cores,
+        "quick": findings.setting.quick,
+        "chance": f"repeats of one setting differ by {words.percent(findings.chance.usual)}",
+        "failures": findings.failures(step_key),
+        "cells": len(cells),
+        "done": findings.done(step_key),
+        "pruned": [name(cell) for cell in cells if cell.status == "pruned"],
+        "lacking": [cell.why for cell in cells if cell.status == "failed" and cell.why],
+        "means": step.means,
+        "order": [name(cell) for cell in order],
+    }
+    if order:
+        named |= {"best": name(order[0]), "at": order[0].point, "speed": findings.speed(order[0])}
+    if len(order) > 1:
+        best, worst = order[0], order[-1]
+        comparison, most = findings.compare(best, worst), gain(best, worst)
+        # If chance alone can make such a difference, the guess of no difference is right, too.
+        margin = findings.chance.usual if comparison == "apart" or step.anew else most - 1
+        ties = [name(cell) for cell in order[1:] if findings.compare(best, cell) != "apart"]
+        named |= {"worst": name(worst), "gain": most, "gain_margin": margin, "shown": comparison, "ties": ties}
+    if findings.guide.facts:
+        named |= load(findings.guide.facts)(findings, step, order)
+    return with_sentences(step.sentences, finite(named))
+
+
+def judge(step: Step, step_facts: Mapping[str, Any]) -> dict[str, str] | None:
+    """The verdict of a step, why and next, given its facts; None if it hasn't measured enough."""
+    for _, finding in holding(step.rules, step_facts):
+        return {"verdict": finding.verdict, "why": finding.why, "next": finding.following}
+    return None
+
+
 def name(cell: CellResult) -> str:
     """A cell's label without its step."""
     return cell.label.partition(": ")[2]
@@ -238,8 +217,7 @@ def name(cell: CellResult) -> str:
 
 def gain(cell: CellResult | None, other: CellResult | None) -> float:
     """The speed of one cell divided by that of the other; 0 if one of the two was not measured."""
-    ratio = results.ratio(cell, other) if cell is not None and other is not None else None
-    return ratio.value if ratio else 0.0
+    return (cell.median or 0.0) / other.median if cell is not None and other is not None and other.median else 0.0
 
 
 def with_overall(run: RunRecord, rate: str) -> RunRecord:

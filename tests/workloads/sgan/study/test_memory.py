@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from workshop.workloads.sgan.study.verdicts import growth
+from workshop.workloads.sgan.study.memory import growth
 
 MB = 1e6
 
@@ -37,7 +37,7 @@ def test_steps_that_stay_and_pools_that_fill_are_no_leak() -> None:
     found = growth(jump)
     assert found is not None and not found.grows, "once, and then no more"
     flat = growth([600 * MB] * 30)
-    assert flat is not None and (flat.slope, flat.error, flat.grows) == (0.0, 0.0, False)
+    assert flat is not None and (flat.added, flat.uncertainty, flat.grows) == (0.0, 0.0, False)
     falling = growth(noisy(-1 * MB))
     assert falling is not None and not falling.grows
 
@@ -47,4 +47,4 @@ def test_a_staircase_that_goes_on_is_a_leak_whose_uncertainty_is_wider() -> None
     found = growth(stairs)
     assert found is not None and found.grows
     plain = growth(noisy(1 * MB, 90, 3 * MB))
-    assert plain is not None and found.error > 0
+    assert plain is not None and found.uncertainty > 1.5 * plain.uncertainty

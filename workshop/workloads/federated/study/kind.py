@@ -208,11 +208,8 @@ ASKS: Mapping[str, NumberGuess] = {
         -50.0,
         100.0,
         0.5,
-        0.0,
     ),
-    "alone": NumberGuess(
-        "And how far above each institution alone, on the same images?", "points", -50.0, 100.0, 0.5, 0.0
-    ),
+    "alone": NumberGuess("And how far above each institution alone, on the same images?", "points", -50.0, 100.0, 0.5),
 }
 
 

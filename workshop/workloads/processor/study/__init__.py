@@ -1,2 +1,2 @@
-"""One processor to its limit as a guided study: `steps.yaml` has its steps as data, `guide` the cells and verdicts of a
-step, and `cards`, `page` and `command` show and run it."""
+"""One processor to its limit as a guided study: `steps.yaml` has its steps and rules, `facts` what the rules need,
+`cards` the figures, `guide` the kind of study, and `command` runs it."""

@@ -3,7 +3,6 @@
 After Rawat and Kapoor, Optimizing Distributed AI Training Using Intel oneAPI Toolkits (Intel, 2021): its method, on the
 machine at hand, with its figures beside one's own.
 
-`steps.yaml` has the steps as data, and `guide` puts them together with everything else, for `workshop.study.guided`.
-`cells` makes the grid of a step. `verdicts` chooses what a step says, and tells whether memory grows. `cards` and
-`page` show it, and `command` runs it.
+`steps.yaml` has the steps with their grids, questions and rules. `facts` has what these rules need beyond any guided
+study, and `memory` tells whether memory grows. `cards` has the figures, `guide` the kind of study, `command` runs it.
 """

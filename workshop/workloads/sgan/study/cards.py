@@ -18,7 +18,7 @@ from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport
 from workshop.study.guided.step_results import name
 from workshop.study.results import CellResult, rate_of
-from workshop.workloads.sgan.study.cells import AFTER, BEFORE, threads_of
+from workshop.workloads.sgan.study.facts import AFTER, BEFORE, growth_of, threads_of
 
 ZERO = (
     "The axis begins at zero: a leak is a line that goes on climbing. Above it stands all that each has gained; the "
@@ -31,26 +31,16 @@ def _profile(report: GuidedReport, step_report: StepReport, cells: Sequence[Cell
     runs = {name(cell): run for cell, run in report.step_results.measured(step_report.step.key)}
     census = {label: {kind.kind: kind for kind in threads_of(run)} for label, run in runs.items()}
     parts: list[Part] = []
-    if kinds := list(dict.fromkeys(kind for counts in census.values() for kind in counts)):
-        rows = []
-        for kind in kinds:
-            row = [KINDS.get(kind, kind)]
-            for counts in census.values():
-                thread_count = counts.get(kind)
-                row += (
-                    [str(thread_count.count), str(thread_count.busy), say.seconds(thread_count.seconds)]
-                    if thread_count
-                    else ["–"] * 3
-                )
-            rows.append(row)
+    rows = {kind: [KINDS.get(kind, kind)] for counts in census.values() for kind in counts}
+    for kind, counts in ((kind, counts) for kind in rows for counts in census.values()):
+        threads = counts.get(kind)
+        rows[kind] += [str(threads.count), str(threads.busy), say.seconds(threads.seconds)] if threads else ["–"] * 3
+    if rows:
         heads = [f"{label}: {what}" for label in census for what in ("threads", "worked", "processor time")]
-        parts.append(table(["Kind of thread", *heads], rows))
+        parts.append(table(["Kind of thread", *heads], list(rows.values())))
     times = {label: _times(run) for label, run in runs.items()}
     if any(times.values()):
         parts += [about("Where the time of the run went, in seconds of it."), figure(rings(times))]
-    sizes = [f"{label} {say.size(max(memory))}" for label, run in runs.items() if (memory := run.metrics.get("memory"))]
-    if sizes:
-        parts.append(about(f"Memory of the rank: {say.listed(sizes)}."))
     return (*parts, *bars(report, step_report, cells))
 
 
@@ -67,7 +57,8 @@ def _times(run: RunRecord) -> Mapping[str, float]:
 def _memory(report: GuidedReport, step_report: StepReport, cells: Sequence[CellResult]) -> Parts:
     """Resident memory after each evaluation."""
     lines = {
-        way: (list(range(1, len(how.values) + 1)), list(how.values)) for way, how in report.events["memory"].items()
+        way: (list(range(1, len(how.values) + 1)), list(how.values))
+        for way, how in growth_of(report.step_results).items()
     }
     return (figure(memory(lines, axis="evaluations")), about(ZERO))
 
