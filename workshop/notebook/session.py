@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -158,8 +157,7 @@ class Session(NotebookDisplay):
         whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
         deck = catalogue.read(path)
         questions = deck if everything else deck.brief()
-        quiz_of_learner = replace(self_study.begin(self._store, questions, whose, path.parent), session=self._id)
-        return QuizWidget(quiz_of_learner, self._id, path.parent)
+        return QuizWidget(self._store, questions, whose, self._id, path.parent)
 
     @property
     def cores(self) -> int:
