@@ -26,7 +26,7 @@ export default {
 
     el.dataset.lmSuppressShortcuts = "true"; // keys of the quiz are no commands of JupyterLab
     const style = document.createElement("style");
-    style.textContent = model.get("style");
+    style.textContent = model.get("css");
     const root = document.createElement("div");
     root.className = "ws in-cell";
     root.style.colorScheme = document.body.dataset.jpThemeLight === "false" ? "dark" : "light";

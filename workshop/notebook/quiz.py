@@ -26,12 +26,12 @@ class QuizWidget(AnyWidget):
     _esm = Path(__file__).with_name("quiz.js")
     title = Unicode().tag(sync=True)
     scripts = Dict().tag(sync=True)
-    style = Unicode().tag(sync=True)
+    css = Unicode().tag(sync=True)
 
     def __init__(self, store: Store, deck: Deck, learner: QuizLearner, session: int, folder: Path) -> None:
         scripts = {name: (STATIC / name).read_text("utf-8") for name in SCRIPTS}
-        style = (files("workshop.report") / "palette.css").read_text("utf-8") + (STATIC / "quiz.css").read_text("utf-8")
-        super().__init__(title=deck.title, scripts=scripts, style=style)
+        css = (files("workshop.report") / "palette.css").read_text("utf-8") + (STATIC / "quiz.css").read_text("utf-8")
+        super().__init__(title=deck.title, scripts=scripts, css=css)
         self._store, self._deck, self._learner, self._session, self._folder = store, deck, learner, session, folder
         self.on_msg(self._answer)
 

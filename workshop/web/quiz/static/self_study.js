@@ -128,6 +128,9 @@ export async function selfStudy({ root, title, ask, where, back = null, linked =
     const root = element("form", "answering", view.root, element("div", "sending", status, send));
     root.noValidate = true;
     root.addEventListener("submit", (event) => { event.preventDefault(); submit(); });
+    root.addEventListener("keydown", (event) => { // in JupyterLab, Enter sends no form by itself
+      if (event.key === "Enter" && event.target.matches(".typed")) { event.preventDefault(); submit(); }
+    });
     const complaint = (words) => { status.className = `status ${words ? "bad" : ""}`; say(status, words); };
 
     async function submit() {
