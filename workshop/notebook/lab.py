@@ -57,8 +57,8 @@ class NotebookLab(NotebookDisplay):
     def predict(self, id: str, value: Any = MISSING) -> None:
         """Keep a guess before it is seen, or show the one that was kept. Once it was measured, the guess stays."""
         self._check_prediction(id)
-        kept = self._entries("prediction").get(id)
-        entry = (kept and kept.value) or {}
+        prediction = self._entries("prediction").get(id)
+        entry = (prediction and prediction.value) or {}
         guess = read_guess(id, value)
         if guess is not None and "measured" not in entry and entry.get("guess") != guess:
             entry = self._keep_prediction(id, guess=guess)

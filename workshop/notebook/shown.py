@@ -173,8 +173,8 @@ class RunShown(ResultDisplay):
         unknown name."""
         from pandas import DataFrame
 
-        if name is not None and name not in (told := self.store.event_names(self.id)):
-            raise BadInput(f"Run {self.id} told no events {name!r}; {nearest(name, told)}")
+        if name is not None and name not in (event_names := self.store.event_names(self.id)):
+            raise BadInput(f"Run {self.id} told no events {name!r}; {nearest(name, event_names)}")
         names = None if name is None else [name]
         columns: dict[str, list[Any]] = {column: [] for column in ("rank", "name", "step", "time", "value")}
         began, after, remaining = self._snapshot.began or 0.0, 0, float("inf") if limit is None else max(limit, 0)

@@ -115,7 +115,8 @@ class JupyterLab(ChildProcess):
         with contextlib.suppress(psutil.Error):
             for process in psutil.Process(self._process.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):
-                    ports |= {one.laddr.port for one in process.net_connections("tcp") if one.status == "LISTEN"}
+                    connections = process.net_connections("tcp")
+                    ports |= {connection.laddr.port for connection in connections if connection.status == "LISTEN"}
         return self.port in ports
 
     def end(self) -> None:
