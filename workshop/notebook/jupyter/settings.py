@@ -62,15 +62,15 @@ def folders() -> Folders:
 def environment(dashboard: str | None) -> dict[str, str]:
     """Variables of kernels and terminals: this environment's programs first, JupyterLab's folders and the state folder,
     where the dashboard is, and what mpirun wants to know of root."""
-    own = folders()
+    lab_folders = folders()
     variables = {
-        "JUPYTER_CONFIG_DIR": str(own.configuration),
-        "JUPYTER_DATA_DIR": str(own.base / "data"),
-        "JUPYTER_RUNTIME_DIR": str(own.base / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(own.base / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(own.workspaces),
+        "JUPYTER_CONFIG_DIR": str(lab_folders.configuration),
+        "JUPYTER_DATA_DIR": str(lab_folders.base / "data"),
+        "JUPYTER_RUNTIME_DIR": str(lab_folders.base / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(lab_folders.base / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(lab_folders.workspaces),
         "JUPYTER_PREFER_ENV_PATH": "1",
-        "IPYTHONDIR": str(own.ipython),
+        "IPYTHONDIR": str(lab_folders.ipython),
         "PATH": os.pathsep.join(filter(None, [programs(), os.environ.get("PATH")])),
         "WORKSHOP_HOME": str(config.home()),
     }
