@@ -40,6 +40,25 @@ def test_a_learner_opens_it_for_the_first_time(links: dict[str, str], new_page: 
 
     ranks_answer(run_to_first_ranks(page))
 
+    # A quiz in a cell of its own; keys that are pressed in it are no commands of JupyterLab, which would delete a cell.
+    page.keyboard.press("b")
+    page.keyboard.press("Enter")
+    page.keyboard.insert_text("session.quiz('first', everything=True)")
+    page.keyboard.press("Shift+Enter")
+    quiz = page.locator(".in-cell")
+    quiz.get_by_text("Begin").click(timeout=PATIENCE)
+    cells = page.locator(".jp-Cell").count()
+    quiz.locator("label.option").first.click(timeout=PATIENCE)
+    page.keyboard.type("dd")
+    quiz.locator("button.send").click()
+    expect(quiz.locator(".judged")).to_contain_text("Thank you for your answer", timeout=PATIENCE)
+    quiz.get_by_text("Next").click()
+    quiz.locator("input.typed").fill("3", timeout=PATIENCE)
+    page.keyboard.type("dd")
+    page.keyboard.press("Enter")
+    expect(quiz.locator(".status")).to_contain_text("is not in lines", timeout=PATIENCE)
+    assert page.locator(".jp-Cell").count() == cells
+
     # Tiles for the dashboard and each lab, and they open.
     page.keyboard.press("Control+Shift+L")
     tiles = page.locator(".jp-LauncherCard[data-category=Workshop]")

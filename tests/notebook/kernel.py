@@ -1,11 +1,10 @@
 """A real kernel, and what a browser would know of it: the outputs of its cells, displays that are drawn anew among
-them, and the states of its widgets, as the kernel sends them."""
+them, and the answers of a quiz, as the kernel sends them."""
 
 from __future__ import annotations
 
 import json
 import queue
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -66,7 +65,7 @@ class Kernel:
     def __init__(self, client: Any, manager: Any = None) -> None:
         self._client = client
         self._manager = manager
-        self.models: dict[str, dict[str, Any]] = {}  # state of each widget
+        self._widget = ""  # the number of the quiz that was shown last
         self.sent: list[str] = []  # every message that reached the browser, as JSON
 
     def run(self, code: str) -> str:
@@ -105,73 +104,20 @@ class Kernel:
         self._manager.restart_kernel(now=True)
         self._client.wait_for_ready(timeout=limit(PATIENCE))
 
-    def click(self, description: str, among: str | None = None) -> None:
-        """Click at the button that is shown under these words; `among`: in the same row as this text."""
-        self._tell(self.find(description, among), {"method": "custom", "content": {"event": "click"}})
-
-    def set(self, model: str, **state: Any) -> None:
-        self._tell(model, {"method": "update", "state": state, "buffer_paths": []})
-
-    def find(self, description: str, among: str | None = None) -> str:
-        """The one button of those that are shown."""
-        found = [id for id in self.shown if self.models[id].get("description") == description]
-        if among is not None:
-            found = [id for id in found if among in self._row(id)]
-        assert len(found) == 1, (description, among, self.text)
-        state = self.models[found[0]]
-        assert not state.get("disabled"), f"{description} can't be clicked at"
-        assert self.models[_id(state["layout"])].get("display") != "none", f"{description} is hidden"
-        return found[0]
-
-    def kind(self, name: str) -> list[str]:
-        """The widgets of a kind that are shown, from above."""
-        return [id for id in self.shown if self.models[id]["_model_name"] == f"{name}Model"]
-
-    @property
-    def shown(self) -> list[str]:
-        """All widgets on the screen, from above: those below the one that was displayed."""
-        return list(self._below(self.root))
-
-    @property
-    def root(self) -> str:
-        """The widget that was displayed last."""
-        for message in reversed(self.sent):
-            if found := re.search(r'"application/vnd.jupyter.widget-view\+json": .*?"model_id": "(\w+)"', message):
-                return found[1]
-        raise AssertionError("no widget was displayed")
-
-    @property
-    def text(self) -> str:
-        """All words on the screen."""
-        return "\n".join(str(self.models[id].get("value", "")) for id in self.kind("HTML"))
-
-    def until(self, words: str, seconds: float = PATIENCE) -> None:
-        """Wait until something is on the screen, also without anybody having done anything."""
-
-        def there() -> bool:
-            self._hear(0.1)
-            return words in self.text
-
-        until(there, seconds, f"{words!r} to be shown instead of {self.text}")
-
-    def _below(self, id: str) -> Iterator[str]:
-        yield id
-        for child in self.models[id].get("children", []):
-            yield from self._below(_id(child))
-
-    def _row(self, button: str) -> str:
-        """The words in the box that a button is in."""
-        for id in self.shown:
-            inside = [_id(child) for child in self.models[id].get("children", [])]
-            if button in inside:
-                return " ".join(str(self.models[one].get("value", "")) for one in inside)
-        return ""
-
-    def _tell(self, model: str, data: dict[str, Any]) -> None:
-        content = {"comm_id": model, "data": data}
+    def ask(self, act: str, **values: Any) -> dict[str, Any]:
+        """What the kernel answers to the script of the quiz that was shown last."""
+        content = {
+            "comm_id": self._widget,
+            "data": {"method": "custom", "content": {"ref": act, "act": act, "values": values}},
+        }
         message = self._client.session.msg("comm_msg", content)
         self._client.shell_channel.send(message)
         self.end(Cell(message["header"]["msg_id"], ""))
+        answer = json.loads(self.sent[-2])["content"]["data"][
+            "content"
+        ]  # the last message says that the kernel is idle
+        assert answer["ref"] == act
+        return answer
 
     def _hear(self, seconds: float, cell: Cell | None = None, enough: Callable[[], bool] = lambda: False) -> None:
         """Take what has come, until nothing more comes for some time or it is enough: messages may come so fast, or
@@ -189,15 +135,8 @@ class Kernel:
 
     def _take(self, message: dict[str, Any]) -> None:
         self.sent.append(json.dumps({key: message[key] for key in ("msg_type", "content")}))
-        content = message["content"]
-        if message["msg_type"] == "comm_open":
-            self.models[content["comm_id"]] = dict(content["data"]["state"])
-        elif message["msg_type"] == "comm_msg" and content["data"].get("method") == "update":
-            self.models[content["comm_id"]] |= content["data"]["state"]
-
-
-def _id(reference: str) -> str:
-    return reference.removeprefix("IPY_MODEL_")
+        if message["msg_type"] == "comm_open" and "scripts" in message["content"]["data"]["state"]:
+            self._widget = message["content"]["comm_id"]
 
 
 @contextmanager

@@ -93,9 +93,9 @@ def test_names_of_both_kinds_in_one_call(class_notebook: Kernel, class_store: St
         ("session.run('kmeans', clusters='<many>')", "kmeans: clusters is '<many>': it should be a whole number"),
         ("session.run('kmeans', map_by='ppr:1:socket:pe=x')", "pe should be a number of cores"),
         ("session.run('mnist', resume=4711)", "There is no run 4711"),
-        ("run.figure('time')", "has no figure 'time'; did you mean 'times'?"),
-        ("run.metrics['inerti']", "has no metric 'inerti'; did you mean 'inertia'?"),
-        ("run.events('inerti')", "told no events 'inerti'; did you mean 'inertia'?"),
+        ("run.figure('time')", "has no figure 'time'; did you mean times?"),
+        ("run.metrics['inerti']", "has no metric 'inerti'; did you mean inertia?"),
+        ("run.events('inerti')", "told no events 'inerti'; did you mean inertia?"),
         ("workshop.compare(run, 'two')", "'two' is no run"),
     ],
 )

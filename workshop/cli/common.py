@@ -159,7 +159,9 @@ def placement_from(
     }
     settings = {name: value for name, value in options.items() if value is not None}
     if map_by is not None:
-        settings |= _mapping(map_by)
+        from workshop.mpi.words.parsed_options import mapping_fields
+
+        settings |= mapping_fields(map_by, f"--map-by {map_by}")
     if "hosts" in settings and "ranks" not in {**base, **settings}:
         settings["ranks"] = sum(host["slots"] for host in settings["hosts"])
     if not base and not settings:
@@ -187,21 +189,6 @@ def read_hosts(text: str) -> list[dict[str, Any]]:
     except (OSError, UnicodeError, ValueError) as error:
         raise BadInput(f"The hosts file {text[:200]} can't be read ({error}).") from error
     return [host.model_dump() for host in hosts_from(text)]
-
-
-def _mapping(word: str) -> dict[str, Any]:
-    """The fields of a mapping in Open MPI's notation (`ppr:1:socket:pe=2`). Raises BadInput."""
-    from workshop.mpi.words.parsed_options import RESOURCES, ParsedOptions, read_mapping
-
-    if ":" not in word:
-        return {"map_by": RESOURCES.get(word, word)}
-    parsed = ParsedOptions("mpirun")
-    read_mapping(parsed, word, f"--map-by {word}")
-    if parsed.unknown or parsed.map_by is None or (parsed.hardware_threads and parsed.map_by != "hwthread"):
-        raise BadInput(f"--map-by {word} is not a mapping; it should be like package or ppr:1:package:pe=2.")
-    read = {"map_by": parsed.map_by, "per_resource": parsed.per_resource, "cores_per_rank": parsed.cores_per_rank}
-    read["oversubscribe"] = parsed.oversubscribe or parsed.overload or None
-    return {name: value for name, value in read.items() if value is not None}
 
 
 def one_session(session: str | None, private: bool) -> None:

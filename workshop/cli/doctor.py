@@ -248,7 +248,7 @@ def _port(port: int) -> Check:
 
 
 def _jupyterlab() -> Check:
-    lacking = [package for package in ("jupyterlab", "ipykernel", "ipywidgets") if find_spec(package) is None]
+    lacking = [package for package in ("jupyterlab", "ipykernel", "anywidget") if find_spec(package) is None]
     if lacking:
         fix = "Install the environment again (make up); until then, `workshop up` goes on without JupyterLab."
         return Check("JupyterLab", False, f"{words.listed(lacking)} not installed", fix, needed=False)

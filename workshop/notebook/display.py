@@ -152,10 +152,6 @@ class NotebookDisplay(ABC):
     def __repr__(self) -> str:
         return self.words()
 
-    def shown_here(self) -> None:
-        """It has shown itself in this cell: as the cell's value it doesn't so once more."""
-        self._cell = _cell()
-
     def _ipython_display_(self) -> None:
         if self._cell is None or self._cell != _cell():
             show(self.words(), self.pieces())
@@ -199,10 +195,44 @@ class FiguresDisplay(NotebookDisplay):
             raise BadInput(f"{self.name} has nothing that can be drawn.")
         chosen = next(iter(by_name)) if name is None else name
         if chosen not in by_name:
-            near = get_close_matches(str(chosen), list(by_name), 1, 0.5)
-            right = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(by_name)}."
-            raise BadInput(f"{self.name} has no figure {chosen!r}; {right}")
+            raise BadInput(f"{self.name} has no figure {chosen!r}; {nearest(chosen, by_name)}")
         return go.Figure(by_name[chosen])
+
+
+class ResultDisplay(FiguresDisplay):
+    """A run or a study."""
+
+    address: str | None  # of its page on the dashboard
+
+    @abstractmethod
+    def head(self) -> str:
+        """It as HTML, without its figures."""
+
+    def preview(self) -> Iterable[Piece]:
+        """Its first figure."""
+        if self.figures_by_name:
+            yield self.figure()
+
+    def pieces(self) -> Iterable[Piece]:
+        yield self.head()
+        yield from self.preview()
+
+    def title_line(self, text: str) -> str:
+        link = f" · {html.link(self.address, 'its page', target='_blank')}" if self.address else ""
+        return f"<div>{html.muted(text)}{link}</div>"
+
+    def show_at(self, line: StatusLine) -> None:
+        """Show it in the place of a line. As the value of the same cell, it isn't shown once more."""
+        line.last(self.words(), self.head())
+        show("", self.preview())
+        self._cell = _cell()
+
+
+def nearest(name: Any, names: Iterable[str]) -> str:
+    """The end of a sentence on a name that there isn't: the nearest one that there is, else all."""
+    choices = list(names)
+    near = get_close_matches(str(name), choices, 1, 0.6)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(choices) or 'none'}."
 
 
 def show(words: str, pieces: Iterable[Piece]) -> None:
@@ -243,6 +273,9 @@ class StatusLine:
     def update(self, words: str, html: str) -> None:
         if words != self._said and time.monotonic() - self._at >= EVERY:
             self.last(words, html)
+
+    def say(self, sentence: str) -> None:
+        self.last(sentence, html.box(html.line(sentence)))
 
     def last(self, words: str, html: str) -> None:
         self._said, self._at = words, time.monotonic()

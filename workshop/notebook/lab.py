@@ -51,14 +51,14 @@ class NotebookLab(NotebookDisplay):
         self._folder, self._store = folder, store
         self._learner = learner.name()
         self._known = notebook_checks.predicted(folder)
-        before = {(entry.kind, entry.item): entry for entry in store.progress(self._learner, self.name)}
-        self._notes = list(_notes(self._learner, self.name, before))
+        self._notes = list(_notes(self._learner, self.name, bool(self._entries("notebook"))))
         store.keep_opened(self._learner, self.name)
 
     def predict(self, id: str, value: Any = MISSING) -> None:
         """Keep a guess before it is seen, or show the one that was kept. Once it was measured, the guess stays."""
         self._check_prediction(id)
-        entry = self._prediction(id)
+        prediction = self._entries("prediction").get(id)
+        entry = (prediction and prediction.value) or {}
         guess = read_guess(id, value)
         if guess is not None and "measured" not in entry and entry.get("guess") != guess:
             entry = self._keep_prediction(id, guess=guess)
@@ -90,8 +90,7 @@ class NotebookLab(NotebookDisplay):
         """Show a solution of an exercise and its reason, once the exercise is right, or after `exercise_checks.SOLVED`
         checks in a row that were not right. Raises BadInput before that."""
         exercise = self._exercise(id)
-        rows = self._store.progress(self._learner, self.name)
-        entry = next((row for row in rows if (row.kind, row.item) == ("exercise", id)), None)
+        entry = self._entries("exercise").get(id)
         wrong = entry.wrong if entry is not None else 0
         if (entry is None or entry.right_at is None) and wrong < exercise_checks.SOLVED:
             raise BadInput(
@@ -139,9 +138,7 @@ class NotebookLab(NotebookDisplay):
 
     def _states(self) -> Iterable[tuple[str, str, str]]:
         """Each exercise with its state and its look."""
-        entries = {
-            entry.item: entry for entry in self._store.progress(self._learner, self.name) if entry.kind == "exercise"
-        }
+        entries = self._entries("exercise")
         for id in self.described.exercises:
             entry = entries.get(id)
             if entry is None:
@@ -156,9 +153,8 @@ class NotebookLab(NotebookDisplay):
             names = self._known or ("none",)
             raise unknown(f"{id!r:.60}".strip("'"), names, f"a prediction of lab {self.name}")
 
-    def _prediction(self, id: str) -> dict[str, Any]:
-        rows = self._store.progress(self._learner, self.name)
-        return next((dict(entry.value or {}) for entry in rows if (entry.kind, entry.item) == ("prediction", id)), {})
+    def _entries(self, kind: str) -> dict[str, LabProgress]:
+        return {entry.item: entry for entry in self._store.progress(self._learner, self.name) if entry.kind == kind}
 
     def _keep_prediction(self, id: str, **values: Any) -> dict[str, Any]:
         return dict(self._store.keep_prediction(self._learner, self.name, id, **values).value or {})
@@ -208,7 +204,7 @@ def _after(entry: LabProgress) -> str:
     return f"After {entry.tries} checks. " if entry.tries > 1 else ""
 
 
-def _notes(whose: str, name: str, before: Mapping[tuple[str, str], LabProgress]) -> Iterable[str]:
+def _notes(whose: str, name: str, before: bool) -> Iterable[str]:
     """Notes for a learner who opens a lab again, or in two notebooks."""
     notebook_name = Path(os.environ.get(NOTEBOOK, "")).name or "another notebook"
     path = config.home() / "open" / f"{'-'.join(part.encode().hex() for part in (whose, name))}.lock"
@@ -217,7 +213,7 @@ def _notes(whose: str, name: str, before: Mapping[tuple[str, str], LabProgress])
     other = _mark_open(path, notebook_name)
     if other is not None:
         yield f"This lab is open in {other}, too: both keep the same progress, and each has ranks of its own."
-    elif ("notebook", "") in before:
+    elif before:
         yield (
             "You have been here before: what was right is kept. Names are not, neither here nor on the ranks, so run "
             "the cells from the top."

@@ -27,10 +27,9 @@ FIRST = "# %%ranks\n"  # in the place of the magic's line, so that lines have th
 
 
 def register(session: Session) -> None:
-    """Give this notebook `%%ranks` and `%%px` on the ranks of a session; nothing where this is no notebook."""
+    """Give this notebook `%%ranks` and `%%px` on the ranks of a session."""
     shell = get_ipython()
-    if shell is not None:
-        shell.register_magics(CellMagics(shell, session))
+    shell.register_magics(CellMagics(shell, session))
 
 
 @magics_class
@@ -74,33 +73,32 @@ class CellMagics(Magics):
     @cell_magic("px")
     def cell_px(self, line: str, cell: str) -> Any:
         """ipyparallel's %%px on this notebook's own ranks, with `rank`, `size` and `comm`: see its documentation."""
-        with self._on_ranks() as parallel:
-            return parallel.cell_px(line, cell)
+        return self._parallel_magic("cell_px", line, cell)
 
     @no_var_expand
     @line_magic("px")
     def line_px(self, line: str) -> Any:
         """ipyparallel's %px on this notebook's own ranks: see its documentation."""
-        with self._on_ranks() as parallel:
-            return parallel.px(line)
+        return self._parallel_magic("px", line)
 
     @line_magic
     def pxresult(self, line: str) -> Any:
         """ipyparallel's %pxresult: the result of the last %px that was not waited for."""
-        with self._on_ranks() as parallel:
-            return parallel.result(line)
+        return self._parallel_magic("result", line)
 
     @line_magic
     def pxconfig(self, line: str) -> Any:
         """ipyparallel's %pxconfig: targets and blocking of %px."""
-        with self._on_ranks() as parallel:
-            return parallel.pxconfig(line)
+        return self._parallel_magic("pxconfig", line)
 
     @line_magic
     def autopx(self, line: str) -> Any:
         """ipyparallel's %autopx: all cells run on the ranks, until the magic is used again."""
+        return self._parallel_magic("autopx", line)
+
+    def _parallel_magic(self, name: str, *arguments: str) -> Any:
         with self._on_ranks() as parallel:
-            return parallel.autopx(line)
+            return getattr(parallel, name)(*arguments)
 
     @contextmanager
     def _on_ranks(self) -> Iterator[ParallelMagics]:

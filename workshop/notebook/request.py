@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from difflib import get_close_matches
 from html import escape
 from os import PathLike, fspath
 from types import UnionType
@@ -22,8 +21,8 @@ from workshop.core.forms import going_on
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
 from workshop.mpi.implementations import implementation
-from workshop.mpi.words.parsed_options import RESOURCES, ParsedOptions, read_mapping
-from workshop.notebook.display import StatusLine
+from workshop.mpi.words.parsed_options import mapping_fields
+from workshop.notebook.display import StatusLine, nearest
 from workshop.registry import workload_title, workloads
 from workshop.report import html
 from workshop.report.actions import OPTIONS
@@ -64,11 +63,8 @@ def parted(chosen: Workload, names: Mapping[str, Any]) -> tuple[dict[str, Any], 
 
 
 def unknown(name: str, names: Iterable[str], what: str) -> BadInput:
-    """The sentence for a name that there isn't: the nearest right one, else all."""
-    choices = list(names)
-    near = get_close_matches(name, choices, 1, 0.6)
-    right = f"did you mean {near[0]}?" if near else f"there are {', '.join(choices)}."
-    return BadInput(f"{name} is not {what}; {right}")
+    """The sentence for a name that there isn't."""
+    return BadInput(f"{name} is not {what}; {nearest(name, names)}")
 
 
 def placing(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,7 +75,7 @@ def placing(fields: Mapping[str, Any]) -> dict[str, Any]:
     if "hosts" in read:
         read["hosts"] = hosts(read["hosts"])
     if isinstance(read.get("map_by"), str):
-        read |= mapping(read["map_by"])
+        read |= mapping_fields(read["map_by"], f"map_by {read['map_by']}")
     if isinstance(variables := read.get("environment"), Mapping):
         read["environment"] = {str(name): str(plain(value)) for name, value in variables.items()}
     return read
@@ -93,32 +89,15 @@ def on_top(base: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]
 
 def hosts(value: Any) -> list[dict[str, Any]]:
     """Hosts from words (`hostA:2,hostB:2`) or a list of such, of `Host` or of mappings. Raises BadInput."""
-    if value is None:
-        return []
     if isinstance(value, str):
         return [host.model_dump() for host in hosts_from(value)]
-    if not isinstance(value, Sequence):
+    if not isinstance(value, Sequence | None):
         raise BadInput(f"hosts is {value!r}: it should be like 'hostA:2,hostB:2'.")
-    hosts_found: list[dict[str, Any]] = []
-    for item in value:
-        if isinstance(item, Mapping):
-            hosts_found.append(dict(item))
-        else:
-            hosts_found += [item.model_dump()] if isinstance(item, Host) else hosts(str(item))
-    return hosts_found
-
-
-def mapping(word: str) -> dict[str, Any]:
-    """The fields of a mapping in Open MPI's notation, `ppr:1:package:pe=2`; a resource alone is `map_by` itself.
-    Raises BadInput."""
-    if ":" not in word:
-        return {"map_by": RESOURCES.get(word, word)}
-    parsed = ParsedOptions("mpirun")
-    read_mapping(parsed, word, f"map_by {word}")
-    if parsed.unknown or parsed.map_by is None:
-        raise BadInput(f"map_by is {word}: it should be like package or ppr:1:package:pe=2.")
-    read = {"map_by": parsed.map_by, "per_resource": parsed.per_resource, "cores_per_rank": parsed.cores_per_rank}
-    return {name: value for name, value in read.items() if value is not None}
+    return [
+        host
+        for item in value or ()
+        for host in ([dict(item)] if isinstance(item, Mapping | Host) else hosts(str(item)))
+    ]
 
 
 def param(field: FieldInfo, value: Any) -> Any:
@@ -216,13 +195,13 @@ def follow(store: Store, run: RunRecord, status: StatusLine) -> RunRecord:
     except KeyboardInterrupt:
         raise stop(store, run, status) from None
     except WorkshopError as error:
-        status.last(f"Run {run.id}: not done", html.box(html.line(f"Run {run.id} is not done.")))
+        status.say(f"Run {run.id} is not done.")
         raise WorkshopError(f"{error} Or go on elsewhere: `{ATTACH}`.") from None
 
 
 def stop(store: Store, run: RunRecord, status_line: StatusLine) -> CellStopped:
     """Cancel a run, and wait until it has ended; returns what to raise."""
-    status_line.last(f"Run {run.id}: cancelling", html.box(html.line(f"Run {run.id} is being cancelled.")))
+    status_line.say(f"Run {run.id} is being cancelled.")
     with suppress(BadInput):  # it may have ended just now
         client.cancel(store, run.id)
     try:
@@ -231,7 +210,7 @@ def stop(store: Store, run: RunRecord, status_line: StatusLine) -> CellStopped:
         sentence = f"Run {run.id} was asked to end: {error}"
     else:
         sentence = f"Run {run.id} was stopped: it is {status}. The rest of the cell was not run."
-    status_line.last(sentence, html.box(html.line(sentence)))
+    status_line.say(sentence)
     return CellStopped(sentence)
 
 
@@ -239,11 +218,6 @@ def dashboard(path: str) -> str | None:
     """The address of one of the dashboard's pages, where this notebook was told of one."""
     address = os.environ.get("WORKSHOP_DASHBOARD", "").rstrip("/")
     return f"{address}{path}" if address.startswith(("http://", "https://", "/")) else None
-
-
-def link(run_id: int) -> str | None:
-    """The run's page."""
-    return dashboard(f"/run?run={run_id}")
 
 
 class Latest:

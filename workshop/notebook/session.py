@@ -8,7 +8,6 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
-from workshop.notebook.display import NotebookDisplay, Piece, StatusLine, draw_offline, show
+from workshop.notebook.display import NotebookDisplay, Piece, StatusLine, draw_offline
 from workshop.notebook.request import ATTACH, follow, parted, submit
 from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
@@ -99,9 +98,7 @@ class Session(NotebookDisplay):
         run = submit(self._store, session, chosen, params, fields, whose, measured)
         line = StatusLine()
         run_shown = RunShown(self._store, follow(self._store, run, line))
-        line.last(run_shown.words(), run_shown.head())
-        show("", run_shown.preview())
-        run_shown.shown_here()
+        run_shown.show_at(line)
         return run_shown
 
     def study(self, kind: str, workload: str | None = None, /, **names: Any) -> StudyShown:
@@ -158,8 +155,7 @@ class Session(NotebookDisplay):
         whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
         deck = catalogue.read(path)
         questions = deck if everything else deck.brief()
-        quiz_of_learner = replace(self_study.begin(self._store, questions, whose, path.parent), session=self._id)
-        return QuizWidget(quiz_of_learner, self._id, path.parent)
+        return QuizWidget(self._store, questions, whose, self._id, path.parent)
 
     @property
     def cores(self) -> int:
@@ -245,7 +241,10 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     record = record_found or _start(store, "You asked for" if private else "No session is up, so this starts")
     draw_offline()
     _attached = Session(store, record)
-    _magics(_attached)
+    if get_ipython() is not None:
+        from workshop.notebook import magics
+
+        magics.register(_attached)
     return _attached
 
 
@@ -277,18 +276,16 @@ def _start(store: Store, why: str) -> SessionRecord:
     """A private session, which ends with this process however that ends."""
     message = f"{why} a private one of {RANKS} ranks. It ends with this notebook."
     status = StatusLine()
-    status.last(
-        f"{message} It takes a few seconds.", html.box(html.line(message) + html.muted("It takes a few seconds."))
-    )
+    status.say(f"{message} It takes a few seconds.")
     name = lifecycle.private_name("notebook")
     session, conductor = lifecycle.start_session(store, name, Placement(ranks=RANKS), private=True, attached=True)
     atexit.register(_end, conductor)
     try:
         ready = lifecycle.wait_ready(store, session, conductor)
     except BaseException:
-        status.last("The private session did not start.", html.box(html.line("The private session did not start.")))
+        status.say("The private session did not start.")
         raise
-    status.last(message, html.box(html.line(message)))
+    status.say(message)
     return ready
 
 
@@ -297,15 +294,6 @@ def _end(conductor: subprocess.Popen[bytes]) -> None:
     conductor.send_signal(lifecycle.END)
     with suppress(subprocess.TimeoutExpired):
         conductor.wait(ENDS)
-
-
-def _magics(session: Session) -> None:
-    """`%%ranks` and `%%px`, where there is a notebook."""
-    if get_ipython() is None:
-        return
-    from workshop.notebook import magics
-
-    magics.register(session)
 
 
 def notebook_store() -> Store:

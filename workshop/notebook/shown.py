@@ -6,7 +6,6 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,8 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.notebook import display
-from workshop.notebook.display import CardsDisplay, FiguresDisplay, Piece
-from workshop.notebook.request import in_python, link
+from workshop.notebook.display import CardsDisplay, Piece, ResultDisplay, nearest
+from workshop.notebook.request import dashboard, in_python
 from workshop.registry import workload_title
 from workshop.report import html
 from workshop.report.activity import duration
@@ -76,9 +75,7 @@ class RunMetrics(dict[str, Any]):
         if not self:
             why = f": {sentence}" if (sentence := error_of(self._run)) else ""
             raise BadInput(f"Run {self._run.id} is {self._run.status} and has no metrics{why}.".replace("..", "."))
-        near = get_close_matches(str(name), list(self), 1, 0.5)
-        right = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(self)}."
-        raise BadInput(f"Run {self._run.id} ({self._run.workload}) has no metric {name!r}; {right}")
+        raise BadInput(f"Run {self._run.id} ({self._run.workload}) has no metric {name!r}; {nearest(name, self)}")
 
 
 class Files(Mapping[str, bytes]):
@@ -119,7 +116,7 @@ LOOKS = {"completed": "good", "failed": "bad", "interrupted": "bad", "cancelled"
 log = logging.getLogger(__name__)
 
 
-class RunShown(FiguresDisplay):
+class RunShown(ResultDisplay):
     """A run that has ended, or one that is looked at while it goes on."""
 
     def __init__(self, store: Store, record: RunRecord) -> None:
@@ -176,7 +173,9 @@ class RunShown(FiguresDisplay):
         unknown name."""
         from pandas import DataFrame
 
-        names = None if name is None else [self._event(name)]
+        if name is not None and name not in (event_names := self.store.event_names(self.id)):
+            raise BadInput(f"Run {self.id} told no events {name!r}; {nearest(name, event_names)}")
+        names = None if name is None else [name]
         columns: dict[str, list[Any]] = {column: [] for column in ("rank", "name", "step", "time", "value")}
         began, after, remaining = self._snapshot.began or 0.0, 0, float("inf") if limit is None else max(limit, 0)
         while remaining > 0 and (page := self.store.events(self.id, names, rank, after, int(min(PAGE, remaining)))):
@@ -213,14 +212,17 @@ class RunShown(FiguresDisplay):
         if metrics := self._main():
             lines.append("; ".join(f"{metric['label']} {metric['value']}" for metric in metrics))
         lines += run.notices
-        if address := link(run.id):
-            lines.append(address)
+        if self.address:
+            lines.append(self.address)
         return "\n".join(lines)
 
+    @property
+    def address(self) -> str | None:
+        return dashboard(f"/run?run={self.id}")
+
     def head(self) -> str:
-        """The run as HTML, without its figures."""
         run = self.record
-        lines = [f"<div>{html.muted(f'{title(run)}: {ended(run)}')}{self._link()}</div>"]
+        lines = [self.title_line(f"{title(run)}: {ended(run)}")]
         verdict_lines = self.verdict.lines() if self.verdict else []
         error = [html.line(self.error, "Error", "alarm")] if self.error else []
         lines += [*verdict_lines[:1], *error, *verdict_lines[1:]]
@@ -240,29 +242,12 @@ class RunShown(FiguresDisplay):
             replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in panel_cards
         ]
         yield from display.pieces([card for card in pictures if card.parts], snapshot)
-        if self.figures_by_name:
-            yield self.figure()
-
-    def pieces(self) -> Iterable[Piece]:
-        yield self.head()
-        yield from self.preview()
-
-    def _link(self) -> str:
-        address = link(self.id)
-        return f" · {html.link(address, 'its page', target='_blank')}" if address else ""
+        yield from super().preview()
 
     def _main(self) -> list[dict[str, str]]:
         """A few metrics, the most important ones."""
         fit = [metric for metric in metrics_of(self.record) if len(metric["value"]) <= LONGEST_VALUE]
         return fit[:FEW]
-
-    def _event(self, name: str) -> str:
-        names_told = self.store.event_names(self.id)
-        if name not in names_told:
-            near = get_close_matches(str(name), names_told, 1, 0.5)
-            right = f"did you mean {near[0]!r}?" if near else f"it told {', '.join(names_told) or 'nothing'}."
-            raise BadInput(f"Run {self.id} told no events {name!r}; {right}")
-        return name
 
     @property
     def _snapshot(self) -> Snapshot:

@@ -6,7 +6,7 @@ A study that was stopped goes on where it was when the same is asked for again.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from html import escape
@@ -20,7 +20,7 @@ from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.extension import Workload, load
 from workshop.notebook import display
-from workshop.notebook.display import FiguresDisplay, Piece, StatusLine, show
+from workshop.notebook.display import ResultDisplay, StatusLine
 from workshop.notebook.request import CellStopped, dashboard, parted, plain, unknown
 from workshop.notebook.shown import ShownVerdict
 from workshop.registry import studies
@@ -77,7 +77,7 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     return _run(store, record, (next(stopped, None) or runner.begin(store, planned_study, nickname)).id, whose, minutes)
 
 
-class StudyShown(FiguresDisplay):
+class StudyShown(ResultDisplay):
     """A study and its results so far."""
 
     def __init__(self, store: Store, number: int) -> None:
@@ -117,16 +117,8 @@ class StudyShown(FiguresDisplay):
         return f"{self._title}\n{self.verdict}"
 
     def head(self) -> str:
-        lines = [f"<div>{html.muted(self._title)}{self._link()}</div>", *self.verdict.lines()]
+        lines = [self.title_line(self._title), *self.verdict.lines()]
         return html.box("".join(lines), "good" if self.status == "completed" else "nearly")
-
-    def pieces(self) -> Iterable[Piece]:
-        yield self.head()
-        yield from self.preview()
-
-    def preview(self) -> Iterable[Piece]:
-        if self.figures_by_name:
-            yield self.figure()
 
     @property
     def _title(self) -> str:
@@ -135,9 +127,9 @@ class StudyShown(FiguresDisplay):
         failed = f", {now.failed} failed" if now.failed else ""
         return f"Study {now.id}: {title(now)} · {now.state}, {far}{failed}"
 
-    def _link(self) -> str:
-        address = dashboard(f"/studies?study={self.id}")
-        return f" · {html.link(address, 'its page', target='_blank')}" if address else ""
+    @property
+    def address(self) -> str | None:
+        return dashboard(f"/studies?study={self.id}")
 
     @cached_property
     def figures_by_name(self) -> dict[str, go.Figure]:
@@ -163,16 +155,14 @@ def _run(store: Store, session: SessionRecord, number: int, whose: Identity | No
         sentence = (
             f"Study {number} was stopped with {now.done} of {now.trials} runs done; the same call goes on with it."
         )
-        line.last(sentence, html.box(html.line(sentence)))
+        line.say(sentence)
         raise CellStopped(sentence) from None
     except BadInput:
         raise
     except WorkshopError as error:
         raise WorkshopError(f"{error} In another session the same call goes on with study {number}.") from None
     study_shown = StudyShown(store, number)
-    line.last(study_shown.words(), study_shown.head())
-    show("", study_shown.preview())
-    study_shown.shown_here()
+    study_shown.show_at(line)
     return study_shown
 
 

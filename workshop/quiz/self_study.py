@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from workshop.core import words
@@ -19,6 +20,7 @@ from workshop.quiz import truth
 from workshop.quiz.deck import Deck
 from workshop.quiz.parts import Picture
 from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
+from workshop.quiz.rendering import html, plain
 from workshop.quiz.truth import Truth
 from workshop.quiz.types import Mark, Question
 from workshop.quiz.types.predict import Predict
@@ -27,9 +29,11 @@ from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, 
 from workshop.store.store import Store
 
 KIND = "alone"
+LINE = 120  # characters of a question in a list
 ANSWERED = "You have answered this question already; the first answer counts."
 Source = Callable[[Question, Picture], str]  # the address from which a browser gets a question's picture
 SAVED = "Your prediction is kept"
+CHANGES = ("answer", "run", "again")  # what changes an attempt
 
 
 @dataclass(frozen=True)
@@ -161,6 +165,49 @@ class SelfStudy:
         document["mark"] = {**worth, "feedback": list(mark.feedback)}
         document["solution"] = variant.question.solution(variant, value)
         return document
+
+    def state(self) -> dict[str, Any]:
+        """The progress for a browser, as JSON: of each question whether it was answered, and how well."""
+        score, answers = self.score(), self.answers()
+        return {
+            "title": self.deck.title,
+            "about": html(self.deck.about),
+            "attempt": self.player.attempt,
+            "points": round(score.points, 2),
+            "of": round(score.total, 2),
+            "questions": [self._line(question, answers.get(question.id)) for question in self.deck.questions],
+        }
+
+    def _line(self, question: Question, answer: QuizAnswer | None) -> dict[str, Any]:
+        text = plain(question.text, self.variant(question.id).numbers)
+        return {
+            "id": question.id,
+            "text": shorten(text, LINE, placeholder=" …"),
+            "answered": answer is not None,
+            "judged": answer is not None and answer.share is not None,
+            "right": answer.right if answer else None,
+            "share": answer.share if answer else None,
+        }
+
+    def respond(self, act: str, values: Mapping[str, Any], source: Source) -> dict[str, Any]:
+        """What `self_study.js` gets for `act`, as JSON: for `state` and `again` (start over) the state; for `question`,
+        `answer` and `run` the question, with the state that this leaves behind.
+
+        `values` has the question, the answer, and the attempt that the browser shows. Raises WorkshopError.
+        """
+        if act in CHANGES and values.get("attempt") != self.player.attempt:
+            raise BadInput("You have started this quiz over elsewhere; load this page or run this cell again.")
+        question = str(values.get("question"))
+        match act:
+            case "state":
+                return self.state()
+            case "again":
+                return self.start_over().state()
+            case "answer":
+                self.answer(question, values.get("answer"))
+            case "run":
+                self.run(question)
+        return {**self.view(question, source), "state": self.state()}
 
     def score(self) -> DeckProgress:
         answers = self.answers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,26 @@ def test_settings_that_can_not_be_written_are_told(workshop_home: Path) -> None:
         prepare.prepare(lambda _: None)
 
 
-def test_a_layout_that_can_not_be_written_is_left_out(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(*_: object) -> bool:
-        raise OSError(28, "No space left on device")
+def test_lab_0_beside_the_dashboard_unless_the_learner_has_a_layout(tmp_path: Path) -> None:
+    root, folder = tmp_path / "mine", tmp_path / "workspaces"
+    root.mkdir()
+    prepare.give_layout(folder, root)
+    assert not folder.exists(), "there is nothing to open yet"
+    (root / prepare.FIRST).touch()
+    prepare.give_layout(folder, root)
+    file = folder / prepare.FILE
+    said = json.loads(file.read_text())
+    dock = said["data"]["layout-restorer:data"]["main"]["dock"]
+    widgets = [area["widgets"] for area in dock["children"]]
+    assert widgets == [["notebook:0-first.ipynb"], [prepare.DASHBOARD]]
+    assert all(widget in said["data"] for area in widgets for widget in area)
+    file.write_text("theirs")
+    prepare.give_layout(folder, root)
+    assert file.read_text() == "theirs"
 
-    monkeypatch.setattr(prepare, "give", full)
+
+def test_a_layout_that_can_not_be_written_is_left_out(workshop_home: Path) -> None:
+    folders = settings.folders()
+    folders.workspaces.write_text("a file of that name")
     prepare.prepare(lambda _: None)
-    assert (settings.folders().configuration / "jupyter_server_config.json").is_file()
+    assert (folders.configuration / "jupyter_server_config.json").is_file()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from workshop.core.errors import BadInput
 
@@ -54,6 +55,20 @@ class ParsedOptions:
     openmpi: int = 0  # words that only Open MPI has
     hydra: int = 0
     mpich: bool = False  # words that only MPICH's launcher has
+
+
+def mapping_fields(mapping: str, words: str) -> dict[str, Any]:
+    """The fields of a placement for a mapping in Open MPI's notation, `ppr:1:socket:pe=2`; a resource alone is `map_by`
+    itself. `words` is what somebody wrote. Raises BadInput."""
+    if ":" not in mapping:
+        return {"map_by": RESOURCES.get(mapping, mapping)}
+    parsed = ParsedOptions("mpirun")
+    read_mapping(parsed, mapping, words)
+    if parsed.unknown or parsed.map_by is None or (parsed.hardware_threads and parsed.map_by != "hwthread"):
+        raise BadInput(f"{words} is not a mapping; it should be like package or ppr:1:package:pe=2.")
+    read = {"map_by": parsed.map_by, "per_resource": parsed.per_resource, "cores_per_rank": parsed.cores_per_rank}
+    read["oversubscribe"] = parsed.oversubscribe or parsed.overload or None
+    return {name: value for name, value in read.items() if value is not None}
 
 
 def read_mapping(options: ParsedOptions, mapping: str, words: str) -> None:

@@ -111,16 +111,13 @@ class JupyterLab(ChildProcess):
         """Whether our own process answers there. Two processes that look for a free port at the same time find the same
         one."""
         assert self._process is not None, "started before"
+        ports: set[int] = set()
         with contextlib.suppress(psutil.Error):
             for process in psutil.Process(self._process.pid).children(recursive=True):
                 with contextlib.suppress(psutil.Error):
                     connections = process.net_connections("tcp")
-                    if any(
-                        connection.status == psutil.CONN_LISTEN and connection.laddr.port == self.port
-                        for connection in connections
-                    ):
-                        return True
-        return False
+                    ports |= {connection.laddr.port for connection in connections if connection.status == "LISTEN"}
+        return self.port in ports
 
     def end(self) -> None:
         super().end()

@@ -37,7 +37,7 @@ def prepare(say: Callable[[str], None]) -> None:
     except BadInput as error:
         say(f"JupyterLab starts without the labs' notebooks. {error}")
     with suppress(OSError):  # what is opened first is a convenience
-        give(folders.workspaces, root, FIRST)
+        give_layout(folders.workspaces, root)
 
 
 # What JupyterLab calls the file of the workspace at /lab.
@@ -46,29 +46,20 @@ NOTEBOOK_SHARE = 0.55  # of the width
 DASHBOARD = "workshop-dashboard:dashboard"  # namespace and name of the panel, as the extension restores it
 
 
-def give(folder: Path, root: Path, notebook: str) -> bool:
-    """Write the first layout, with a notebook of the folder `root`. An existing layout stays, and without the notebook
-    nothing is written. Returns whether the layout was written."""
+def give_layout(folder: Path, root: Path) -> None:
+    """Write the first layout, with lab 0 of the folder `root`. An existing layout stays, and without lab 0 nothing is
+    written. Raises OSError."""
     path = folder / FILE
-    if not (root / notebook).is_file():
-        return False
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            try:
-                file.write(json.dumps(layout(notebook)))
-                file.flush()
-            except OSError:  # half a layout would stay, and JupyterLab can't read it
-                path.unlink()
-                raise
-    except FileExistsError:
-        return False
-    return True
+    if (root / FIRST).is_file() and not path.exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part = path.with_suffix(".part")  # JupyterLab can't read half a layout
+        part.write_text(json.dumps(_layout()), encoding="utf-8")
+        part.replace(path)
 
 
-def layout(notebook: str) -> dict[str, Any]:
-    """The workspace as JupyterLab keeps it: a notebook on the left, the dashboard on the right."""
-    opened = f"notebook:{notebook}"
+def _layout() -> dict[str, Any]:
+    """The workspace as JupyterLab keeps it: lab 0 on the left, the dashboard on the right."""
+    opened = f"notebook:{FIRST}"
 
     def tabs(widget: str) -> dict[str, Any]:
         return {"type": "tab-area", "currentIndex": 0, "widgets": [widget]}
@@ -90,7 +81,7 @@ def layout(notebook: str) -> dict[str, Any]:
                 "right": {"collapsed": True, "current": None, "visible": True, "widgets": []},
                 "relativeSizes": [0, 1, 0],
             },
-            opened: {"data": {"path": notebook, "factory": "Notebook"}},
+            opened: {"data": {"path": FIRST, "factory": "Notebook"}},
             DASHBOARD: {"data": {}},
         },
     }

@@ -51,19 +51,6 @@ class Folders:
     def shell(self) -> Path:
         return self.base / "shell"  # what bash reads first in a terminal
 
-    def environment(self) -> dict[str, str]:
-        """Variables of kernels and terminals: this environment's programs first, the state folder, the dashboard's
-        address, and the variables that let root use mpirun."""
-        return {
-            "JUPYTER_CONFIG_DIR": str(self.configuration),
-            "JUPYTER_DATA_DIR": str(self.base / "data"),
-            "JUPYTER_RUNTIME_DIR": str(self.base / "runtime"),
-            "JUPYTERLAB_SETTINGS_DIR": str(self.base / "settings"),
-            "JUPYTERLAB_WORKSPACES_DIR": str(self.workspaces),
-            "JUPYTER_PREFER_ENV_PATH": "1",
-            "IPYTHONDIR": str(self.ipython),
-        }
-
 
 def folders() -> Folders:
     """The folders of this state folder, made if they are missing; only their owner can look inside."""
@@ -73,11 +60,21 @@ def folders() -> Folders:
 
 
 def environment(dashboard: str | None) -> dict[str, str]:
-    """Variables of kernels and terminals: this environment's programs first, the state folder, where the dashboard is,
-    and what mpirun wants to know of root."""
-    path = os.pathsep.join(filter(None, [programs(), os.environ.get("PATH")]))
-    variables = folders().environment() | openmpi.environment() | {"PATH": path, "WORKSHOP_HOME": str(config.home())}
-    return variables | ({DASHBOARD: dashboard} if dashboard else {})
+    """Variables of kernels and terminals: this environment's programs first, JupyterLab's folders and the state folder,
+    where the dashboard is, and what mpirun wants to know of root."""
+    lab_folders = folders()
+    variables = {
+        "JUPYTER_CONFIG_DIR": str(lab_folders.configuration),
+        "JUPYTER_DATA_DIR": str(lab_folders.base / "data"),
+        "JUPYTER_RUNTIME_DIR": str(lab_folders.base / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(lab_folders.base / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(lab_folders.workspaces),
+        "JUPYTER_PREFER_ENV_PATH": "1",
+        "IPYTHONDIR": str(lab_folders.ipython),
+        "PATH": os.pathsep.join(filter(None, [programs(), os.environ.get("PATH")])),
+        "WORKSHOP_HOME": str(config.home()),
+    }
+    return variables | openmpi.environment() | ({DASHBOARD: dashboard} if dashboard else {})
 
 
 def programs() -> str:

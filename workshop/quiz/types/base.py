@@ -41,7 +41,7 @@ class Question(DeckPart):
 
     `variant` is the question as a learner gets it. An answer is stored as JSON that doesn't depend on the variant:
     options, items and right sides are the deck's numbers, from 0. `form` names the form with which people answer
-    (`static/question.js`, `workshop/notebook/quiz.py`); `view` has the form's data.
+    (`workshop/web/quiz/static/question.js`); `view` has the form's data.
     """
 
     what: ClassVar[str] = "a question"  # the type in words

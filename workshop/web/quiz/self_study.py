@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
@@ -17,27 +15,20 @@ from starlette.routing import BaseRoute, Route
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import catalogue, pictures, self_study
 from workshop.quiz.deck import Deck
-from workshop.quiz.rendering import html, plain
 from workshop.quiz.self_study import QuizLearner, SelfStudy
-from workshop.quiz.types import Question
-from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
 from workshop.web import request_body, templates
 
 AT_ONCE = 2  # answers that are judged at a time: the mapper takes a fifth of a second for a placement
 LARGEST_MESSAGE = 20_000  # bytes of an answer
 ANSWER = "a JSON object with question, answer and attempt"
-LINE = 120  # characters of a question in a list
 FRESH = {"cache-control": "no-store"}
-
-
-Act = Callable[["DeckPage", Mapping[str, Any]], dict[str, Any]]
 
 
 def routes(store: Store) -> list[BaseRoute]:
     turns = CapacityLimiter(AT_ONCE)
 
-    def route(path: str, act: Act, method: str) -> Route:
+    def route(act: str, path: str, method: str) -> Route:
         async def respond(request: Request) -> Response:
             try:
                 values = (
@@ -46,7 +37,7 @@ def routes(store: Store) -> list[BaseRoute]:
                     else request.path_params
                 )
                 limiter = turns if method == "POST" else None
-                done = await to_thread.run_sync(_done, store, request, act, values, limiter=limiter)
+                done = await to_thread.run_sync(_respond, store, request, act, values, limiter=limiter)
                 return JSONResponse(done, headers=FRESH)
             except WorkshopError as error:
                 return JSONResponse({"error": str(error)}, 400, FRESH)
@@ -56,71 +47,17 @@ def routes(store: Store) -> list[BaseRoute]:
     return [
         Route("/quiz/alone/{deck}", _page, methods=["GET"]),
         Route("/quiz/alone/{deck}/picture/{question}", _picture, methods=["GET"]),
-        route("/state", lambda page, values: page.state(), "GET"),
-        route("/question/{question}", lambda page, values: page.view(values["question"]), "GET"),
-        route("/answer", DeckPage.answer, "POST"),
-        route("/run", DeckPage.run, "POST"),
-        route("/again", lambda page, values: replace(page, study=page.study.start_over()).state(), "POST"),
+        route("state", "/state", "GET"),
+        route("question", "/question/{question}", "GET"),
+        *(route(act, f"/{act}", "POST") for act in self_study.CHANGES),
     ]
 
 
-@dataclass(frozen=True)
-class DeckPage:
-    """Somebody at the deck of an address."""
-
-    name: str
-    study: SelfStudy
-
-    def state(self) -> dict[str, Any]:
-        """How far they are: of each question whether it was answered, and how well."""
-        self_study, answers, score = self.study, self.study.answers(), self.study.score()
-        return {
-            "title": self_study.deck.title,
-            "about": html(self_study.deck.about),
-            "attempt": self_study.player.attempt,
-            "points": round(score.points, 2),
-            "of": round(score.total, 2),
-            "questions": [
-                _place(self_study, question, answers.get(question.id)) for question in self_study.deck.questions
-            ],
-        }
-
-    def view(self, question: str) -> dict[str, Any]:
-        """One question, and the state that it leaves behind: a prediction may have been judged by being looked at."""
-        question_view = self.study.view(
-            question, lambda question_of_deck, _: f"/quiz/alone/{self.name}/picture/{question_of_deck.id}"
-        )
-        return {**question_view, "state": self.state()}
-
-    def answer(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        question = str(values.get("question"))
-        self.study.answer(question, values.get("answer"))
-        return self.view(question)
-
-    def run(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        question = str(values.get("question"))
-        self.study.run(question)
-        return self.view(question)
-
-
-def _place(self_study: SelfStudy, question: Question, answer: QuizAnswer | None) -> dict[str, Any]:
-    text = plain(question.text, self_study.variant(question.id).numbers)
-    return {
-        "id": question.id,
-        "text": shorten(text, LINE, placeholder=" …"),
-        "answered": answer is not None,
-        "judged": answer is not None and answer.share is not None,
-        "right": answer.right if answer else None,
-        "share": answer.share if answer else None,
-    }
-
-
-def _done(store: Store, request: Request, act: Act, values: Mapping[str, Any]) -> dict[str, Any]:
+def _respond(store: Store, request: Request, act: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a request of the page. Raises WorkshopError."""
-    self_study = _attempt(store, request)
-    if request.method == "POST" and values.get("attempt") != self_study.player.attempt:
-        raise BadInput("You have started this quiz over on another page; load this one again.")
-    return act(DeckPage(request.path_params["deck"], self_study), values)
+    name = request.path_params["deck"]
+    study = _attempt(store, request)
+    return study.respond(act, values, lambda question, _: f"/quiz/alone/{name}/picture/{question.id}")
 
 
 def _attempt(store: Store, request: Request) -> SelfStudy:

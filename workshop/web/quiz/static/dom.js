@@ -1,9 +1,5 @@
 // Elements and words that all views of a quiz share. Whatever people wrote is only ever set as text.
 
-// Light or dark as the menu of the dashboard has it (workshop/web/pages/look.js), else as the system.
-const look = localStorage.getItem("workshop-look");
-if (look === "Light" || look === "Dark") document.documentElement.style.colorScheme = look.toLowerCase();
-
 export function element(tag, className, ...children) {
   const made = document.createElement(tag);
   if (className) made.className = className;
