@@ -128,7 +128,7 @@ def _verdict(report: TuneReport) -> dict[str, str]:
     elif gain.value < 1 or best is naive:
         sentence = f"Nothing that was tried beats the naive start, {naive.label}."
     elif not gain.sure:
-        sentence = f"{words.capital(best.label)} is no faster than the naive start beyond what chance makes."
+        sentence = f"Whether {best.label} is faster than the naive start can't be told."
     else:
         sentence = f"{words.capital(best.label)} is {gain.value:.2f} times as fast as the naive start."
     why = f"It does {_range(best, report.unit)}"
