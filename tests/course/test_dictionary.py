@@ -11,7 +11,7 @@ import pytest
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.course import glossary
-from workshop.mpi import words
+from workshop.mpi import reader
 
 
 def test_each_step_has_code_or_a_note_in_each_framework() -> None:
@@ -28,7 +28,7 @@ def test_commands_of_mpis_start_the_ranks_that_the_dictionary_names() -> None:
     for command in glossary.read_dictionary().launch.commands:
         if command.title.partition(" ")[0] in ("torchrun", "DeepSpeed"):
             continue
-        read = words.parse(command.line)
+        read = reader.parse(command.line)
         placements[command.title] = read.placement
         assert read.unknown in ((), ("--cpu-bind=cores",)), command.title
     assert len(placements) == 6

@@ -18,7 +18,7 @@ from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement, hosts_from
-from workshop.mpi import command_lines, mapper, openmpi, reports, words
+from workshop.mpi import command_lines, mapper, openmpi, reader, reports
 
 pytestmark = pytest.mark.real
 SHAPES = ["2x4x2", "1x4,l3=2", "2x4,numa=2", "1x2", "2x2x2", "3x2", "1x1"]
@@ -82,7 +82,7 @@ def mapped(options: str, machine: MachineDescription) -> Map | str:
 def predicted(options: str, machine: MachineDescription) -> Map | str | None:
     """What is predicted; None where something of the command is named as not understood."""
     try:
-        read = words.parse(f"mpirun {options} true", None, machine)
+        read = reader.parse(f"mpirun {options} true", None, machine)
     except BadInput:
         return REFUSED
     found = mapper.predict(read.placement, machine).rank_map
@@ -146,14 +146,14 @@ def test_commands_that_were_misread(shape: str, options: str, ranks: int | None)
 def test_what_the_mapper_takes_is_not_refused_in_its_name(shape: str, options: str) -> None:
     """A placement can't keep all of these words, but it has the same map."""
     machine = machines.read(shape)
-    read = words.parse(f"mpirun {options} true", None, machine)
+    read = reader.parse(f"mpirun {options} true", None, machine)
     found = mapper.predict(read.placement, machine)
     assert read.unknown and found.refused is None and found.rank_map is not None
     assert _ranks(found.rank_map["ranks"], options) == mapped(options, machine)
 
 
 def test_span_is_named_where_it_deals_out_otherwise() -> None:
-    read = words.parse("mpirun -n 4 --map-by package:SPAN true", None, machines.read("2x4"))
+    read = reader.parse("mpirun -n 4 --map-by package:SPAN true", None, machines.read("2x4"))
     assert read.unknown == (":SPAN of --map-by package:SPAN",)
 
 
@@ -171,7 +171,7 @@ def read_back(placement: Placement, machine: MachineDescription) -> dict[str, Ma
     for tool, text in command_lines.commands(placement, machine, prediction).items():
         if re.search("^#.*(no words|would be)", text, re.M):
             continue
-        read = words.parse(text, None, machine)
+        read = reader.parse(text, None, machine)
         assert read.unknown == (), tool
         hydra = tool == "mpirun_rsh" or read.placement.mpi == "intelmpi"
         maps[tool] = placed(read.placement.model_copy(update={"mpi": "mpich"}) if hydra else read.placement, machine)
@@ -213,7 +213,7 @@ def predictable(draw: st.DrawFn) -> Placement:
 )
 def test_lines_for_other_launchers_have_the_same_map(mpich: None, options: str, tools: set[str]) -> None:
     machine = machines.read("2x4x2")
-    placement = words.parse(f"mpirun {options} python train.py", None, machine).placement
+    placement = reader.parse(f"mpirun {options} python train.py", None, machine).placement
     maps = read_back(placement, machine)
     assert maps == dict.fromkeys(tools, placed(placement, machine))
 
@@ -244,7 +244,7 @@ def test_every_line_that_is_written_is_read_back_with_the_same_map(
 )
 def test_no_map_is_drawn_where_something_else_decides(command: str, deciding: str) -> None:
     machine = machines.read("2x8")
-    read = words.parse(command, None, machine)
+    read = reader.parse(command, None, machine)
     found = mapper.predict(read.placement, machine, unknown=read.unknown)
     assert found.rank_map is None and deciding in (found.note or "") and not found.decided
 
@@ -252,9 +252,9 @@ def test_no_map_is_drawn_where_something_else_decides(command: str, deciding: st
 def test_more_threads_than_a_ranks_cores_are_warned_of() -> None:
     machine = machines.read("1x4")
     for threads, warned in ((24, "24 threads on 4 cores"), (4, None)):
-        read = words.parse(f"mpirun -n 1 --map-by slot:pe=4 -x OMP_NUM_THREADS={threads} t", None, machine)
+        read = reader.parse(f"mpirun -n 1 --map-by slot:pe=4 -x OMP_NUM_THREADS={threads} t", None, machine)
         warning = mapper.predict(read.placement, machine).warning
         assert warned in warning if warned and warning else warning is warned
     line = "mpirun -n 2 -genv I_MPI_PIN_DOMAIN socket -genv OMP_NUM_THREADS 24 t"
-    pinned = words.parse(line, None, machines.read("2x22"))
+    pinned = reader.parse(line, None, machines.read("2x22"))
     assert "24 threads on 22 cores" in (mapper.predict(pinned.placement, machines.read("2x22")).warning or "")

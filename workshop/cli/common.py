@@ -159,7 +159,7 @@ def placement_from(
     }
     settings = {name: value for name, value in options.items() if value is not None}
     if map_by is not None:
-        from workshop.mpi.words.parsed_options import mapping_fields
+        from workshop.mpi.reader.parsed_options import mapping_fields
 
         settings |= mapping_fields(map_by, f"--map-by {map_by}")
     if "hosts" in settings and "ranks" not in {**base, **settings}:

@@ -110,11 +110,11 @@ def _read(
     command: str, where: Mapping[str, Any] | None, described: MachineDescription
 ) -> tuple[Placement, tuple[str, ...]]:
     """The placement of a command line, with the options that were given beside it on top. Raises BadInput."""
-    from workshop.mpi import words
+    from workshop.mpi import reader
 
     text = typer.get_text_stream("stdin").read() if command == "-" else command
     mpi = (where or {}).get("mpi")  # whose defaults fill in what the command leaves open
-    parsed = words.parse(text, read_placement({"mpi": mpi}) if mpi else None, described)
+    parsed = reader.parse(text, read_placement({"mpi": mpi}) if mpi else None, described)
     if where is None:
         return parsed.placement, parsed.unknown
     return common.placement_from(parsed.placement.as_json(), **where), parsed.unknown

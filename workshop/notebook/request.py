@@ -21,7 +21,7 @@ from workshop.core.forms import going_on
 from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
 from workshop.mpi.implementations import implementation
-from workshop.mpi.words.parsed_options import mapping_fields
+from workshop.mpi.reader.parsed_options import mapping_fields
 from workshop.notebook.display import StatusLine, nearest
 from workshop.registry import workload_title, workloads
 from workshop.report import html

@@ -8,7 +8,7 @@ import pytest
 
 from tests.slurm import CPUS, NODES, Slurm
 from workshop.core import machines
-from workshop.mpi import command_lines, mapper, words
+from workshop.mpi import command_lines, mapper, reader
 
 pytestmark = pytest.mark.real
 MACHINE = machines.read(f"1x{CPUS}")
@@ -26,7 +26,7 @@ ALL, TWO = ",".join(NODES), ",".join(NODES[:2])
 def test_slurm_takes_a_written_script_and_gives_each_node_slots_for_its_ranks(
     cluster: Slurm, tmp_path: Path, options: str, each: str
 ) -> None:
-    placement = words.parse(f"mpirun {options} t", None, MACHINE).placement
+    placement = reader.parse(f"mpirun {options} t", None, MACHINE).placement
     text = command_lines.commands(placement, MACHINE, mapper.predict(placement, MACHINE))["sbatch"]
     assert not [line for line in text.splitlines() if line.startswith("# ")]
     told, script = tmp_path / "told", tmp_path / "job.sh"

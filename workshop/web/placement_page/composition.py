@@ -16,7 +16,7 @@ from workshop.core.placement import Host, Placement, hosts_from
 from workshop.mpi import command_lines
 from workshop.mpi.implementations import IMPLEMENTATIONS, read_placement
 from workshop.mpi.mapper import Prediction
-from workshop.mpi.words import parse, suggestion
+from workshop.mpi.reader import parse, suggestion
 from workshop.report.sentences import dumps
 from workshop.web.pages import frame
 from workshop.web.pages.fields import choice, model_form

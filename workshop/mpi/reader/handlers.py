@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput
-from workshop.mpi.words.parsed_options import read_binding, read_mapping
+from workshop.mpi.reader.parsed_options import read_binding, read_mapping
 
 if TYPE_CHECKING:
-    from workshop.mpi.words.options import OptionReader
+    from workshop.mpi.reader.options import OptionReader
 
     Handler = Callable[[OptionReader, str, str | None], None]  # takes the option as it was written, and its value
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, hosts_from
-from workshop.mpi import command_lines, words
+from workshop.mpi import command_lines, reader
 
 MACHINE = machines.read("2x4x2")
 ONE_THREAD = machines.read("2x8")
@@ -67,7 +67,7 @@ def test_what_is_written_is_read_back(placement: Placement) -> None:
     for tool in tools(placement):
         if tool == "sbatch" and len({host.slots for host in placement.hosts}) > 1:
             continue  # which the script says in a remark
-        read = words.parse(written[tool], None, MACHINE)
+        read = reader.parse(written[tool], None, MACHINE)
         assert read.unknown == (), tool
         again = command_lines.words(tool, read.placement, MACHINE.cores, MACHINE)
         assert sorted(again or []) == sorted(command_lines.words(tool, placement, MACHINE.cores, MACHINE) or [])
@@ -147,7 +147,7 @@ VOCABULARY = [
 def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
     for base in (None, Placement(ranks=3, hosts=hosts_from("a:2,b:2"))):
         try:
-            assert words.parse(text, base).placement.ranks >= 1
+            assert reader.parse(text, base).placement.ranks >= 1
         except BadInput as error:
             assert str(error) and len(str(error)) < 600
 
@@ -314,7 +314,7 @@ def test_anything_is_read_or_refused_in_a_sentence(text: str) -> None:
     ],
 )
 def test_commands_as_people_type_them(text: str, values: dict[str, Any], unknown: tuple[str, ...]) -> None:
-    read = words.parse(text, None, ONE_THREAD if "srun" in text else None)
+    read = reader.parse(text, None, ONE_THREAD if "srun" in text else None)
     assert read.placement == Placement(**values)
     assert read.unknown == unknown
 
@@ -345,25 +345,25 @@ def test_commands_as_people_type_them(text: str, values: dict[str, Any], unknown
 )
 def test_what_cannot_be_meant_gets_a_sentence(text: str, said: str) -> None:
     with pytest.raises(BadInput) as error:
-        words.parse(text)
+        reader.parse(text)
     assert said in str(error.value)
 
 
 def test_slurms_hint_gives_each_rank_one_hardware_thread() -> None:
-    read = words.parse("srun -n 4 --hint=nomultithread ./t", None, MACHINE)
+    read = reader.parse("srun -n 4 --hint=nomultithread ./t", None, MACHINE)
     assert (read.placement.map_by, read.placement.bind_to, read.unknown) == ("core", "hwthread", ())
-    read = words.parse("srun -n 4 --hint=nomultithread ./t", None, ONE_THREAD)
+    read = reader.parse("srun -n 4 --hint=nomultithread ./t", None, ONE_THREAD)
     assert (read.placement.bind_to, read.unknown) == ("auto", ())
-    assert words.parse("srun -n 2 -c 2 --hint=nomultithread ./t", None, MACHINE).unknown == ("--hint=nomultithread",)
+    assert reader.parse("srun -n 2 -c 2 --hint=nomultithread ./t", None, MACHINE).unknown == ("--hint=nomultithread",)
 
 
 def test_the_number_of_ranks_stays_where_the_mpi_has_none_of_its_own() -> None:
     base = Placement(ranks=6)
-    assert words.parse("mpirun x", base, MACHINE).placement.ranks == 8  # what Open MPI starts without a number
-    assert words.parse("mpiexec -ppn 2 x", base, MACHINE).placement.ranks == 6
+    assert reader.parse("mpirun x", base, MACHINE).placement.ranks == 8  # what Open MPI starts without a number
+    assert reader.parse("mpiexec -ppn 2 x", base, MACHINE).placement.ranks == 6
 
 
 def test_more_unbound_ranks_than_slots_are_refused_as_mpirun_would() -> None:
     with pytest.raises(BadInput, match=r"9, but the machine has 8 cores.*--oversubscribe"):
-        words.parse("mpirun -n 9 --bind-to none a", None, MACHINE)
-    assert words.parse("mpirun -n 9 --oversubscribe a", None, MACHINE).placement.bind_to == "auto"
+        reader.parse("mpirun -n 9 --bind-to none a", None, MACHINE)
+    assert reader.parse("mpirun -n 9 --oversubscribe a", None, MACHINE).placement.bind_to == "auto"

@@ -8,9 +8,9 @@ import shlex
 
 from workshop.core.errors import BadInput
 from workshop.mpi import mpirun_rsh
-from workshop.mpi.words.handlers import HANDLERS, SLURM
-from workshop.mpi.words.lines import CommandLine
-from workshop.mpi.words.parsed_options import ParsedOptions
+from workshop.mpi.reader.handlers import HANDLERS, SLURM
+from workshop.mpi.reader.lines import CommandLine
+from workshop.mpi.reader.parsed_options import ParsedOptions
 
 # Options that only one of the MPIs has, in its own spelling.
 _OPENMPI_ONLY = {"x", "mca", "prtemca", "npernode", "N", "oversubscribe"}

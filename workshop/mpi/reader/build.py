@@ -11,8 +11,8 @@ from workshop.core.machines import MachineDescription
 from workshop.core.placement import MOST_HOSTS, THREAD_VARIABLES, Placement, hosts_from
 from workshop.core.words import count
 from workshop.mpi import mpirun_rsh, rules
-from workshop.mpi.words import defaults
-from workshop.mpi.words.parsed_options import ParsedOptions
+from workshop.mpi.reader import defaults
+from workshop.mpi.reader.parsed_options import ParsedOptions
 
 # Variables that belong to starting ranks, and that sessions set by themselves.
 _OURS = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")

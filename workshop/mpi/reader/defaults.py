@@ -7,7 +7,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.mpi.words.parsed_options import ParsedOptions
+from workshop.mpi.reader.parsed_options import ParsedOptions
 
 # Open MPI 5 binds ranks to what it deals them out over, if that is part of a host.
 _PARTS = ("hwthread", "core", "l3cache", "numa", "package")
