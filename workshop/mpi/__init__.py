@@ -1,7 +1,7 @@
 """One module per MPI (`openmpi`, `mpich`, `intelmpi`), all with the same functions: see `module_of`.
 
 `mapper` asks an MPI where ranks would go; `advice` proposes changes to what an MPI refuses. `command_lines` writes
-commands and `words` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart;
+commands and `reader` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart;
 `inventory` says which ones are here. `hydra` is what MPICH and Intel MPI share, `rules` what is known of an
 MPI without asking it, and `horovod` whether Horovod is built.
 """
