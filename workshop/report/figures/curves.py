@@ -53,7 +53,7 @@ def curve(
         xaxis=_x_axis([*series, *held_out]),
         yaxis=_values([*series, *held_out]),
         annotations=[] if legend else _last(series),
-        margin={"t": 40 if legend else 28},
+        margin={"t": 16 if legend else 28},
     )
 
 
@@ -88,7 +88,6 @@ def overlay(
         showlegend=True,
         xaxis=_x_axis(drawn_series),
         yaxis=_values(drawn_series),
-        margin={"t": 44},
     )
 
 

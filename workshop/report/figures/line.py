@@ -80,7 +80,6 @@ def line(
         xaxis={"title": {"text": axis}, **x, **_room(along, x["type"])},
         yaxis={"title": {"text": unit}, **_values(every, traces, powers=bool(ideal) and x["type"] == "log")},
         annotations=list({(note["x"], note["text"]): note for note in marked}.values()),
-        margin={"t": 56 if len(traces) > 3 else 40},
     )
 
 

@@ -45,5 +45,4 @@ def memory(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], axis: s
         showlegend=True,
         xaxis={"title": {"text": axis}, "rangemode": "tozero", "nticks": 8},
         yaxis={"title": {"text": f"resident memory, {unit}"}, "range": [0, 1.1 * highest / factor], "nticks": 6},
-        margin={"t": 40 if len(traces) < 4 else 72},
     )
