@@ -16,7 +16,7 @@ from workshop.report.cards import Card, Part, about, figure, fold, line, table, 
 from workshop.report.figures import marks, stream, theme
 from workshop.report.figures.bars import rank_times
 from workshop.report.figures.curves import curve
-from workshop.report.figures.memory import memory as drawn_memory
+from workshop.report.figures.line import memory as drawn_memory
 from workshop.report.snapshot import Snapshot
 
 NOTHING = "No rank has told what threads it has"
