@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map, run, times
+from workshop.report.endings import OURS
 from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord, Total
 
@@ -194,7 +195,7 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
     "Open MPI refused": (
         {"status": "failed", "progress": None, "error": problem("EnginesFailed", "There are not enough slots\navail.")},
         "The ranks did not start.",
-        ["There are not enough slots\navail."],
+        ["There are not enough slots avail."],
         "fewer ranks",
     ),
     "it took too long": (
@@ -250,6 +251,13 @@ def test_what_is_said_of_a_run_that_did_not_complete(case: str) -> None:
     for words in in_why:
         assert words in said["why"]
     assert in_next in said["next"]
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_each_error_of_the_platform_has_a_verdict_of_its_own(kind: str) -> None:
+    said = verdict(run(status="failed", error=problem(kind, "it broke")), {})
+    assert said["why"].startswith("It broke.")
+    assert ("failed with" in said["verdict"]) == (kind == "ConductorTerminated")
 
 
 @pytest.mark.parametrize(

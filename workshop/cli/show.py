@@ -20,7 +20,7 @@ from workshop.extension import MESSAGES, OUTPUT
 from workshop.registry import workload_title
 from workshop.report import terminal
 from workshop.report.activity import ActivityReader
-from workshop.report.analysis.endings import failure_words
+from workshop.report.endings import failure_words
 from workshop.report.sentences import metrics_in_two
 from workshop.sessions import client
 from workshop.store.records import RunRecord, SessionRecord

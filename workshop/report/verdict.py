@@ -6,8 +6,8 @@ from workshop.core.errors import BadInput
 from workshop.registry import workloads
 from workshop.report import rules
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.endings import ending
 from workshop.report.analysis.findings import facts
+from workshop.report.endings import ending
 from workshop.report.expressions import say
 from workshop.store.records import RunRecord
 

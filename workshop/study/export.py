@@ -6,12 +6,12 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import FileSystemLoader
 
 from workshop.core import output_files
 from workshop.core import words as say
@@ -25,6 +25,7 @@ from workshop.study.kinds import Report, any_kind, any_report, expected, title, 
 from workshop.study.results import reason
 
 STYLE = files("workshop.study") / "export.css"
+TEMPLATES = render.ENVIRONMENT.overlay(loader=FileSystemLoader(Path(__file__).parent))
 COLUMNS = ("number", "label", "repeat", "status", "run", "rate", "unit", "why")
 
 
@@ -85,12 +86,7 @@ def page(report: Report, cards: Sequence[Card]) -> str:
     figures = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     body = "".join(render.section(card, _figure, linked=False, source=_picture) for card in cards)
     style = render.STYLE + STYLE.read_text(encoding="utf-8")
-    return (
-        '<!doctype html><html lang="en" class="ws ws-auto"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{escape(name)}</title><style>{style}</style><script>{figures}</script></head>"
-        f"<body><header><h1>{escape(name)}</h1><p>{escape(head)}</p></header><main>{body}</main></body></html>\n"
-    )
+    return TEMPLATES.get_template("export.html").render(name=name, head=head, style=style, script=figures, body=body)
 
 
 def _point(trial: Trial) -> Mapping[str, Any]:

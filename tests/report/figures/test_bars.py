@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from workshop.report.figures import theme
-from workshop.report.figures.bars import BASELINE, GAIN, LOSS, WaterfallStep, grouped, settings, waterfall
+from workshop.report.figures.bars import BASELINE, WaterfallStep, grouped, settings, waterfall
 from workshop.report.figures.points import NOTHING, Point
 
 SETS = [
@@ -60,23 +58,12 @@ START = WaterfallStep("naive start", 500.0)
 STEPS = [WaterfallStep("threads", 750.0), WaterfallStep("variables", 700.0, sure=False), WaterfallStep("ranks", 1400.0)]
 
 
-def test_each_step_begins_where_the_one_before_it_ended() -> None:
+def test_a_waterfall_has_each_step_and_factors_that_multiply_to_that_of_all() -> None:
     (bars,) = waterfall(START, STEPS, "images/s").data
-    assert list(bars.base) == [0.0, 500.0, 700.0, 700.0, 0.0]
-    assert list(bars.x) == [500.0, 250.0, 50.0, 700.0, 1400.0]
-    assert list(bars.marker.color)[1:4] == [GAIN, LOSS, GAIN]
-    assert bars.marker.pattern.shape[2] == "/", "what chance could do as well is hatched"
-
-
-def test_factors_multiply_to_that_of_all_together() -> None:
-    notes = [
-        note.text.removeprefix("<b>").removesuffix("</b>") for note in waterfall(START, STEPS, "x").layout.annotations
-    ]
-    assert notes == ["500", "×1.50", "×0.93 ?", "×2.00", "1,400 · ×2.80"]
-    product = 1.0
-    for note in notes[1:4]:
-        product *= float(note.removeprefix("×").removesuffix(" ?"))
-    assert product == pytest.approx(2.8, rel=0.01)
+    assert list(bars.x) == [500.0, 250.0, -50.0, 700.0, 1400.0]
+    assert list(bars.measure) == ["absolute", "relative", "relative", "relative", "total"]
+    texts = [text.removeprefix("<b>").removesuffix("</b>") for text in bars.text]
+    assert texts == ["500", "×1.50", "×0.93 ?", "×2.00", "1,400 · ×2.80"]
 
 
 def test_names_are_words() -> None:

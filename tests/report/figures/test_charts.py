@@ -9,8 +9,8 @@ import pytest
 
 from tests.report.analysis.cases import times
 from workshop.report.analysis.balance import balance
+from workshop.report.figures.bars import rank_times
 from workshop.report.figures.curves import curve, overlay
-from workshop.report.figures.times import rank_times
 from workshop.store.records import Series
 from workshop.workloads.kmeans.panels import palette_strip
 

@@ -1,5 +1,5 @@
-"""Bars: settings that have no order, against a baseline or side by side in groups; guesses of a class; and steps from a
-start to an end, with what each of them gave."""
+"""Bars: settings that have no order, against a baseline or side by side in groups; guesses of a class; steps from a
+start to an end, with what each of them gave; and where each rank's time went."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from workshop.core.words import exact, quantity
+from workshop.report.analysis.balance import Balance
 from workshop.report.figures import marks, theme
 from workshop.report.figures.points import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, interval, safe
 
@@ -38,7 +39,6 @@ def settings(points: Sequence[Point], unit: str, baseline: str = "") -> go.Figur
         colours,
         [point.words(unit) for _, point in measured],
         [f"<b>{_words(point, base, start)}</b>" for _, point in measured],
-        [theme.PAPER if at == top else theme.INK for at in places],
         constraintext="none",
         cliponaxis=False,
         error_x=interval([point for _, point in measured], theme.INK),
@@ -82,7 +82,6 @@ def grouped(names: Sequence[str], groups: Mapping[str, Sequence[Point]], axis: s
                 colour,
                 [f"{safe(contender)}<br>{point.words(unit)}" for _, point in measured],
                 [f"<b>{quantity(point.value or 0.0)}</b>" for _, point in measured],
-                theme.text_on(colour),
                 upright=True,
                 insidetextanchor="end",
                 width=0.92 * width,
@@ -116,7 +115,6 @@ def grouped(names: Sequence[str], groups: Mapping[str, Sequence[Point]], axis: s
         xaxis=marks.names_axis([*map(safe, names)], title={"text": axis}),
         yaxis=marks.values_axis(unit, highest, range=[0, 1.08 * highest]),
         annotations=notes,
-        margin={"t": 40},
     )
 
 
@@ -149,7 +147,7 @@ def guesses(tally: Sequence[tuple[str, int]]) -> go.Figure:
     counts = [count for _, count in tally]
     texts = [f"<b>{count}</b>" if count else "" for count in counts]
     hover = [f"{name}: {count}" for name, count in zip(names, counts, strict=True)]
-    bars = marks.bars(counts, list(range(len(tally))), theme.ACCENT, hover, texts, theme.PAPER, insidetextanchor="end")
+    bars = marks.bars(counts, list(range(len(tally))), theme.ACCENT, hover, texts, insidetextanchor="end")
     return theme.figure(
         [bars],
         height=70 + 36 * len(tally),
@@ -160,9 +158,8 @@ def guesses(tally: Sequence[tuple[str, int]]) -> go.Figure:
     )
 
 
-GAIN, LOSS, START = theme.GOOD, theme.OTHER, theme.QUIET
+GAIN, LOSS = theme.GOOD, theme.OTHER
 WRAPPED = 22  # characters of a line beside a bar
-SMALL = 0.18  # share of the axis below which a bar has no room for its words
 
 
 @dataclass(frozen=True)
@@ -180,61 +177,54 @@ def waterfall(start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str) -
     if start.after <= 0:
         return theme.nothing_yet(NOTHING)
     before = [start.after, *(step.after for step in steps)]
-    end = before[-1]
+    end, highest = before[-1], max(before)
     names = [start.name, *(step.name for step in steps), "all together"]
-    factors = [step.after / was if was > 0 else 0.0 for step, was in zip(steps, before, strict=False)]
-    texts = [
-        quantity(start.after),
-        *(f"×{factor:.2f}{'' if step.sure else ' ?'}" for factor, step in zip(factors, steps, strict=True)),
-        f"{quantity(end)} · ×{end / start.after:.2f}",
-    ]
-    hover = [
-        f"{safe(start.name)}<br>{exact(start.after, unit)}",
-        *(
-            f"{safe(step.name)}<br>from {exact(was)} to {exact(step.after, unit)}"
-            + ("" if step.sure else "<br>no more than chance does")
-            for step, was in zip(steps, before, strict=False)
-        ),
-        f"all together<br>{exact(end, unit)}",
-    ]
-    bases = [0.0, *(min(was, step.after) for was, step in zip(before, steps, strict=False)), 0.0]
-    lengths = [start.after, *(abs(step.after - was) for was, step in zip(before, steps, strict=False)), end]
-    colours = [START, *(GAIN if factor >= 1 else LOSS for factor in factors), theme.ACCENT]
-    highest = max(before)
-    rows = list(range(len(names)))
-    shapes = ["", *("" if step.sure else "/" for step in steps), ""]
-    hatch = {"shape": shapes, "fgcolor": theme.PAPER, "solidity": 0.4}
-    marker = {"color": colours, "line": {"width": 0}, "pattern": hatch}
-    bars = marks.bars(lengths, rows, marker, hover, base=bases)
-    notes = [
-        _note(row, base, length, text, highest)
-        for row, base, length, text in zip(rows, bases, lengths, texts, strict=True)
-    ]
-    thin = {"type": "line", "line": {"color": theme.MUTED, "width": 1}}
-    lines = [{**thin, "x0": at, "x1": at, "y0": row + 0.35, "y1": row + 0.65} for row, at in enumerate(before)]
+    texts, hover = [quantity(start.after)], [f"{safe(start.name)}<br>{exact(start.after, unit)}"]
+    for was, step in zip(before, steps, strict=False):
+        texts.append(f"×{step.after / was if was > 0 else 0.0:.2f}{'' if step.sure else ' ?'}")
+        chance = "" if step.sure else "<br>no more than chance does"
+        hover.append(f"{safe(step.name)}<br>from {exact(was)} to {exact(step.after, unit)}{chance}")
+    gains = [GAIN if step.after >= was else LOSS for was, step in zip(before, steps, strict=False)]
+    colours = [theme.ACCENT, *gains, theme.ACCENT]
+    bars = go.Waterfall(
+        orientation="h",
+        x=[start.after, *(step.after - was for was, step in zip(before, steps, strict=False)), end],
+        y=list(range(len(names))),
+        measure=["absolute", *["relative"] * len(steps), "total"],
+        text=[f"<b>{text}</b>" for text in [*texts, f"{quantity(end)} · ×{end / start.after:.2f}"]],
+        hovertext=[*hover, f"all together<br>{exact(end, unit)}"],
+        insidetextfont={"color": [theme.text_on(colour) for colour in colours]},
+        increasing={"marker": {"color": GAIN}},
+        decreasing={"marker": {"color": LOSS}},
+        totals={"marker": {"color": theme.ACCENT}},
+    )
     return theme.figure(
         [bars],
         height=90 + 46 * len(names),
         bargap=0.3,
         showlegend=False,
-        shapes=lines,
-        annotations=notes,
-        xaxis=marks.values_axis(unit, highest, range=[0, 1.05 * highest], nticks=5),
+        xaxis=marks.values_axis(unit, highest, range=[0, 1.2 * highest], nticks=5),
         yaxis=marks.names_axis([_wrapped(name, at in (0, len(names) - 1)) for at, name in enumerate(names)], down=True),
     )
-
-
-def _note(row: int, base: float, length: float, text: str, highest: float) -> dict[str, object]:
-    """A bar's words: in it where it has room, else behind it, or before it where it ends at the right edge."""
-    font = {"size": 16, "color": theme.INK}
-    note = {"y": row, "text": f"<b>{text}</b>", "showarrow": False, "font": font}
-    if base == 0 and length > 2 * SMALL * highest:
-        return {**note, "x": 0, "xanchor": "left", "xshift": 6, "font": {**font, "color": theme.PAPER}}
-    if base + length < (1 - SMALL) * highest:
-        return {**note, "x": base + length, "xanchor": "left", "xshift": 5}
-    return {**note, "x": base, "xanchor": "right", "xshift": -5}
 
 
 def _wrapped(name: str, bold: bool) -> str:
     text = "<br>".join(map(safe, textwrap.wrap(name, WRAPPED)[:2]))
     return f"<b>{text}</b>" if bold else text
+
+
+def rank_times(times: Balance | None) -> go.Figure:
+    """Where each rank's time went, as a stacked bar; the same reckoning as the verdict's, see `Balance`."""
+    if times is None:
+        return theme.nothing_yet("No rank has told its times yet")
+    ranks = range(len(times.compute))
+    phases: dict[str, Sequence[float]] = {
+        "compute": times.compute,
+        **({"input": times.input} if any(times.input) else {}),
+    }
+    phases |= {"communicate": [times.exchange] * len(ranks), "wait": times.waiting}
+    longest = max(sum(parts) for parts in zip(*phases.values(), strict=True))
+    factor, unit, axis = (1.0, "s", "seconds") if longest >= 1 else (1e3, "ms", "milliseconds")
+    lengths = {phase: [value * factor for value in seconds] for phase, seconds in phases.items()}
+    markers = {phase: theme.phase_marker(phase) for phase in phases}
+    return marks.stacked([f"rank {rank}" for rank in ranks], lengths, markers, unit, axis=axis)

@@ -53,7 +53,7 @@ def curve(
         xaxis=_x_axis([*series, *held_out]),
         yaxis=_values([*series, *held_out]),
         annotations=[] if legend else _last(series),
-        margin={"t": 40 if legend else 28},
+        margin={"t": 16 if legend else 28},
     )
 
 
@@ -88,7 +88,6 @@ def overlay(
         showlegend=True,
         xaxis=_x_axis(drawn_series),
         yaxis=_values(drawn_series),
-        margin={"t": 44},
     )
 
 
@@ -165,9 +164,8 @@ def _values(series: Sequence[Series]) -> dict[str, object]:
     values = [value for line in series for value in line.means if math.isfinite(value)]
     if series and all(_is_share(line) for line in series):
         return {"nticks": 6, "tickformat": ".0%" if not values or max(values) - min(values) > 0.05 else ".1%"}
-    largest = max(map(abs, values), default=0.0)
-    if series and all(line.name.endswith(FROM_ZERO) for line in series):
-        return {"nticks": 6, "tickformat": "~s" if largest >= 1e4 else "~g", "rangemode": "tozero"}
-    if values and all(value == round(value) for value in values) and max(values) - min(values) < 6:
+    from_zero = bool(series) and all(line.name.endswith(FROM_ZERO) for line in series)
+    if values and not from_zero and all(value == round(value) for value in values) and max(values) - min(values) < 6:
         return {"dtick": 1, "tickformat": "d"}
-    return {"nticks": 6, "tickformat": "~s" if largest >= 1e4 else "~g"}
+    more = {"rangemode": "tozero"} if from_zero else {}
+    return marks.values_axis("", max(map(abs, values), default=0.0), **more)

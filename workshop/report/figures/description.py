@@ -17,6 +17,7 @@ MOST_ROWS = 100  # of the table; of more points, an even selection is shown
 KINDS = {
     "bar": "Bar chart",
     "heatmap": "Heat map",
+    "waterfall": "Waterfall chart",
     "box": "Box plot",
     "pie": "Pie chart",
 }  # by the type of the first trace

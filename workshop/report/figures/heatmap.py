@@ -40,18 +40,13 @@ def heatmap(
     low, high = min(measured), max(measured)
     top = best(list(points.values()))
     traces: list[Any] = [
-        go.Heatmap(
-            z=values,
-            x=list(range(len(across))),
-            y=list(range(len(down))),
-            colorscale=[list(stop) for stop in theme.SCALE],
-            zmin=low if high > low else low - 1,
-            zmax=high,
-            xgap=2,
-            ygap=2,
+        marks.cells(
+            values,
+            list(range(len(across))),
+            list(range(len(down))),
+            (low if high > low else low - 1, high),
             showscale=not written,
-            colorbar={"title": {"text": unit, "side": "right"}, "outlinewidth": 0, "thickness": 16},
-            hoverinfo="skip",
+            colorbar={"title": {"text": unit}},
         ),
         *_hatched([(x, y) for x, y, where in cells if _is(points[where], PRUNED)]),
         _words(cells, points, places, (low, high), unit, len(across) if written else 0),

@@ -1,4 +1,4 @@
-"""One setting along an axis, and what came out of each of its values, as one line or several."""
+"""Lines: what came out of each value of a setting along an axis, and memory over time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import plotly.graph_objects as go
 
-from workshop.core.words import quantity
+from workshop.core.words import quantity, size
 from workshop.report.figures import marks, theme
 from workshop.report.figures.points import (
     BEST,
@@ -25,6 +25,7 @@ from workshop.report.figures.points import (
 
 Ideal = Literal["", "faster", "shorter"]
 HEIGHT = 360  # pixels
+NO_MEMORY = "No rank has told yet how much memory it holds"
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
 BELOW = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
@@ -78,9 +79,8 @@ def line(
         showlegend=len(traces) > 1,
         hovermode="closest",
         xaxis={"title": {"text": axis}, **x, **_room(along, x["type"])},
-        yaxis={"title": {"text": unit}, **_values(every, traces, powers=bool(ideal) and x["type"] == "log")},
+        yaxis=_values(every, traces, unit, powers=bool(ideal) and x["type"] == "log"),
         annotations=list({(note["x"], note["text"]): note for note in marked}.values()),
-        margin={"t": 56 if len(traces) > 3 else 40},
     )
 
 
@@ -130,11 +130,43 @@ def _room(along: Sequence[Any], kind: str) -> dict[str, Any]:
     return {"range": [ends[0] - 0.06 * span, ends[1] + 0.06 * span]}
 
 
-def _values(points: Sequence[Point], traces: Sequence[go.Scatter], powers: bool) -> dict[str, Any]:
+def _values(points: Sequence[Point], traces: Sequence[go.Scatter], unit: str, powers: bool) -> dict[str, Any]:
     """From zero, so that heights are in proportion; in `powers`, where only so the ideal is a straight line."""
-    tops = [max(point.values) for point in points if point.values] + [max(trace.y) for trace in traces if len(trace.y)]
-    form = {"nticks": 6, "tickformat": "~s" if max(tops) >= 1e4 else "~g"}
+    top = max(max(values) for values in [*(point.values for point in points), *(trace.y for trace in traces)] if values)
     if powers:
-        lows = [min(point.values) for point in points if point.values]
-        return {**form, "type": "log", "dtick": "D2" if max(tops) < 50 * min(lows) else 1}
-    return {**form, "range": [0, 1.12 * max(tops) or 1.0]}
+        least = min(min(point.values) for point in points if point.values)
+        return marks.values_axis(unit, top, type="log", dtick="D2" if top < 50 * least else 1)
+    return marks.values_axis(unit, top, range=[0, 1.12 * top or 1.0])
+
+
+def memory(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], axis: str = "seconds") -> go.Figure:
+    """Resident memory: a line for each contender or rank from its times (seconds from the start, or steps) and its
+    bytes at each.
+
+    The axis of bytes begins at zero, so that a little more looks like a little more; the legend says what each has
+    gained from its first to its last point.
+    """
+    drawable = {name: line for name, line in lines.items() if line[1]}
+    if not drawable:
+        return theme.nothing_yet(NO_MEMORY)
+    highest = max(max(values) for _, values in drawable.values())
+    factor, unit = (1e9, "GB") if highest >= 1e9 else (1e6, "MB")
+    traces = [
+        marks.line(
+            list(times),
+            [round(value / factor, 4) for value in values],
+            theme.rank_colour(place),
+            [f"{quantity(at)} {axis}<br>{name}: {size(value)}" for at, value in zip(times, values, strict=True)],
+            size=7 if len(values) <= 40 else 0,
+            line={"dash": DASHES[place % len(DASHES)]},
+            name=f"{name}: {'+' if values[-1] >= values[0] else '−'}{size(abs(values[-1] - values[0]))}",
+        )
+        for place, (name, (times, values)) in enumerate(drawable.items())
+    ]
+    return theme.figure(
+        traces,
+        height=320,
+        showlegend=True,
+        xaxis={"title": {"text": axis}, "rangemode": "tozero", "nticks": 8},
+        yaxis=marks.values_axis(f"resident memory, {unit}", 0, range=[0, 1.1 * highest / factor]),
+    )

@@ -7,10 +7,13 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from workshop.core.words import exact, quantity
 from workshop.report.figures import theme
 
 # An axis of words, the first one on top.
 CATEGORIES = {"autorange": "reversed", "showgrid": False, "type": "category", "tickfont": {"color": theme.INK}}
+NARROW = 0.06  # share of the longest bar from which a part has room for its value
+LOW, HIGH = 300, 900  # pixels of stacked bars
 
 Hover = str | Sequence[str]  # a template of Plotly's, or words for each mark
 
@@ -27,48 +30,64 @@ def bars(
     colour: Any,
     hover: Hover,
     text: Sequence[str] = (),
-    ink: Any = theme.INK,
     *,
     upright: bool = False,
     **more: Any,
 ) -> go.Bar:
     """Bars from left to right, or upright ones, with `text` inside of them. `colour` may be a whole marker."""
-    marker = colour if isinstance(colour, Mapping) else {"color": colour, "line": {"width": 0}}
+    marker = colour if isinstance(colour, Mapping) else {"color": colour}
     place = {"x": places, "y": lengths} if upright else {"x": lengths, "y": places, "orientation": "h"}
-    font = {"size": 15, "color": ink}
-    inside = {"textposition": "inside", "insidetextanchor": "start", "textangle": 0, "textfont": font, "text": text}
-    return go.Bar(**{**place, **(inside if text else {}), "marker": marker, **_hover(hover), **more})
+    filled = marker["color"]
+    ink = theme.text_on(filled) if isinstance(filled, str) else list(map(theme.text_on, filled))
+    inside = {"text": text, "textfont": {"color": ink}} if text else {}
+    return go.Bar(**{**place, **inside, "marker": marker, **_hover(hover), **more})
 
 
 def stacked(
     names: Sequence[str],
-    parts: Mapping[str, Sequence[Any]],
+    parts: Mapping[str, Sequence[float]],
     markers: Mapping[str, Any],
-    hovers: Mapping[str, str],
-    texts: Mapping[str, Sequence[str]],
-    white: Sequence[str],
+    unit: str,
     *,
+    axis: str = "",
     anchor: str = "middle",
     more: Sequence[Any] = (),
     **layout: Any,
 ) -> go.Figure:
-    """A bar for each name, the first on top, made of `parts` from left to right. `white` are the parts with white text,
-    `more` further traces."""
+    """A bar for each name, the first on top, made of `parts` from left to right, which have their values inside where
+    there is room. The axis is called `axis`, or by the unit; `more` are further traces."""
+    room = NARROW * max(sum(values) for values in zip(*parts.values(), strict=True))
     traces = [
         bars(
             lengths,
             names,
             markers[part],
-            hovers[part],
-            texts[part],
-            theme.PAPER if part in white else theme.INK,
+            [f"{name}<br>{part}: {exact(value, unit)}" for name, value in zip(names, lengths, strict=True)],
+            [quantity(value, "%" if unit == "%" else "") if value > room else "" for value in lengths],
             insidetextanchor=anchor,
             name=part,
         )
         for part, lengths in parts.items()
     ]
-    look = {"barmode": "stack", "showlegend": True, "yaxis": CATEGORIES, "legend": {"traceorder": "normal"}}
-    return theme.figure([*traces, *more], **{**look, **layout})
+    look = {"barmode": "stack", "bargap": 0.3, "showlegend": True, "legend": {"traceorder": "normal"}}
+    scale = {"title": {"text": axis or unit}, "nticks": 6, "rangemode": "tozero"}
+    height = max(LOW, min(150 + 44 * len(names), HIGH))
+    return theme.figure([*traces, *more], height=height, xaxis=scale, yaxis=CATEGORIES, **look, **layout)
+
+
+def cells(
+    values: Sequence[Sequence[Any]],
+    across: Sequence[Any],
+    down: Sequence[Any],
+    ends: tuple[float, float],
+    text: Sequence[Sequence[str]] = (),
+    hover: Hover = "",
+    **more: Any,
+) -> go.Heatmap:
+    """A cell for each value, (down, across), with `text` in it; `ends` are the ends of the scale."""
+    written = {"text": text, "texttemplate": "%{text}"} if text else {}
+    place = {"z": values, "x": across, "y": down, "zmin": ends[0], "zmax": ends[1]}
+    return go.Heatmap(**{**place, **written, **_hover(hover), **more})
 
 
 def line(
@@ -82,7 +101,7 @@ def line(
     **more: Any,
 ) -> go.Scatter:
     """A line, with marks of a `size`; `line` in `more` changes its look."""
-    look = {"color": colour, "width": 3, **more.pop("line", {})}
+    look = {"color": colour, **more.pop("line", {})}
     marks = {"mode": "lines+markers", "marker": {"size": size, "symbol": symbol}} if size else {"mode": "lines"}
     return go.Scatter(**{"x": x, "y": y, "line": look, **marks, **_hover(hover), **more})
 

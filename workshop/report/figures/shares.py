@@ -16,7 +16,6 @@ INSIDE = 0.06  # share from which a slice has room for its own words
 WRITTEN = 0.02  # share from which it has words at all: those of slivers would run into each other, or out of the figure
 # Names that come in many runs keep their colours, whatever else is in the ring; others take the next of `theme.RANKS`.
 COLOURS = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": theme.RANKS[1], "evaluation": theme.RANKS[1]}
-_WHITE_ON = {theme.ACCENT, theme.PHASES["compute"], theme.PHASES["update"]}
 
 
 def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
@@ -62,7 +61,7 @@ def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
                 textinfo="text",
                 textposition=["inside" if share >= INSIDE else "outside" for share in part_of.values()],
                 insidetextorientation="horizontal",
-                insidetextfont={"size": 17, "color": [_ink(colours[name]) for name in parts]},
+                insidetextfont={"size": 17, "color": [theme.text_on(colours[name]) for name in parts]},
                 outsidetextfont={"size": 15, "color": theme.INK},
                 hovertext=[f"{name}: {_precise(share)}" for name, share in part_of.items()],
                 hovertemplate="%{hovertext}<extra></extra>",
@@ -73,7 +72,7 @@ def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
         height=HEIGHT,
         showlegend=True,
         legend={"y": -0.03, "yanchor": "top", "x": 0.5, "xanchor": "center", "traceorder": "normal"},
-        margin={"t": 30, "b": 8, "l": 8, "r": 8},
+        margin={"t": 30},
     )
 
 
@@ -84,10 +83,6 @@ def _colours(rings: Mapping[str, Mapping[str, float]]) -> dict[str, str]:
     free = [colour for colour in theme.RANKS if colour not in colours.values()] or list(theme.RANKS)
     rest = [name for name in names if name not in colours]
     return colours | {name: free[number % len(free)] for number, name in enumerate(rest)}
-
-
-def _ink(colour: str) -> str:
-    return theme.PAPER if colour in _WHITE_ON else theme.text_on(colour)
 
 
 def _precise(share: float) -> str:

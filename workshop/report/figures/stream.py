@@ -162,7 +162,7 @@ def task_stream(stream: Stream, phases: Sequence[str], start: float) -> go.Figur
     window = [stream.begin - start, stream.end - start]
     look = {"x": 1, "xref": "paper", "xanchor": "right", "showarrow": False, "font": {"size": 15, "color": theme.INK}}
     ranks = range(stream.ranks)
-    layout: Any = {"barmode": "overlay", "bargap": 0.55, "showlegend": True, "margin": {"t": 40}}
+    layout: Any = {"barmode": "overlay", "bargap": 0.55, "showlegend": True}
     return theme.figure(
         traces,
         height=max(200, min(130 + 66 * stream.ranks, 720)),

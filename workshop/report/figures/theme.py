@@ -18,7 +18,6 @@ FONT = '"Source Sans", "Source Sans Pro", "Segoe UI", Helvetica, Arial, sans-ser
 # Okabe and Ito's palette, which people with any colour vision can tell apart (Color Universal Design, 2008); its
 # black is a grey here, because black is what text has.
 RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442", "#7a7a7a")
-_DARK = {RANKS[0], RANKS[7]}
 
 # Phases differ in lightness, so that they can be told apart in grey, too, above all those that follow each other in a
 # step; waiting is hatched.
@@ -32,7 +31,6 @@ PHASES = {
 HATCH = "#d9a066"
 GOOD, OTHER = RANKS[2], RANKS[4]  # the green; the red, which is the farthest from the accent
 FAINT = "#8fc0d6"  # the accent, lighter: what stands beside the best one
-QUIET = "#8a98a5"  # what a comparison begins with
 REST = "#b8c4ce"  # what has no colour of its own, and frames
 EMPTY = "#e6ebf0"  # a place that nobody has
 STRIPES = "#c3ccd4"  # of cells without a value
@@ -40,16 +38,14 @@ STRIPES = "#c3ccd4"  # of cells without a value
 SCALE = ((0.0, "#dcecf3"), (0.35, FAINT), (0.7, "#2f7f9f"), (1.0, "#06384d"))
 # Phases of a federation that no other run has.
 ENCODE, BROADCAST = "#d8c66a", "#e3b7c9"
+EVEN = 0.21  # the luminance on which white text and text in ink have the same contrast
 IDEAL = {"color": MUTED, "width": 2, "dash": "dash"}  # the line of what would be ideal
 
 
 def phase_marker(phase: str) -> dict[str, Any]:
     """How the bars of a phase are filled."""
-    marker: dict[str, Any] = {"color": PHASES[phase], "line": {"width": 0}}
-    if phase == "wait":
-        hatch = {"shape": "/", "fgcolor": HATCH, "size": 8, "solidity": 0.3, "bgcolor": PHASES["wait"]}
-        marker["pattern"] = hatch
-    return marker
+    hatch = {"shape": "/", "fgcolor": HATCH, "size": 8, "solidity": 0.3, "bgcolor": PHASES["wait"]}
+    return {"color": PHASES[phase], **({"pattern": hatch} if phase == "wait" else {})}
 
 
 def rank_colour(rank: int) -> str:
@@ -58,8 +54,11 @@ def rank_colour(rank: int) -> str:
 
 
 def text_on(colour: str) -> str:
-    """A text colour that can be read on one of `RANKS`."""
-    return PAPER if colour in _DARK else INK
+    """The text colour that has more contrast on a colour "#rrggbb" (WCAG 2.2, relative luminance)."""
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    luminance = sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+    return PAPER if luminance < EVEN else INK
 
 
 def _axis(**more: Any) -> dict[str, Any]:
@@ -75,7 +74,22 @@ def _axis(**more: Any) -> dict[str, Any]:
     }
 
 
+_BAR = {"marker": {"line": {"width": 0}}, "textposition": "inside", "insidetextanchor": "start", "textangle": 0}
+_COLOURBAR = {"outlinewidth": 0, "thickness": 16, "title": {"side": "right"}}
 TEMPLATE = go.layout.Template(
+    data={
+        "bar": [{**_BAR, "textfont": {"size": 15}}],
+        "heatmap": [{"xgap": 2, "ygap": 2, "showscale": False, "colorscale": SCALE, "colorbar": _COLOURBAR}],
+        "waterfall": [
+            {
+                "textposition": "auto",
+                "textfont": {"size": 16},
+                "hovertemplate": "%{hovertext}<extra></extra>",
+                "connector": {"line": {"color": MUTED, "width": 1}},
+            }
+        ],
+        "scatter": [{"line": {"width": 3}, "marker": {"size": 11}}],
+    },
     layout={
         "font": {"family": FONT, "size": 16, "color": INK},
         "title": {"font": {"size": 18, "color": INK}, "x": 0, "xref": "container", "xanchor": "left", "y": 0.97},
@@ -95,7 +109,7 @@ TEMPLATE = go.layout.Template(
         "margin": {"l": 8, "r": 16, "t": 16, "b": 8},
         "hoverlabel": {"font": {"family": FONT, "size": 15, "color": INK}, "bgcolor": PAPER, "bordercolor": LINE},
         "separators": ". ",
-    }
+    },
 )
 
 

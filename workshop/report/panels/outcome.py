@@ -23,9 +23,9 @@ from workshop.registry import labs
 from workshop.report.actions import actions, run_like, without_options
 from workshop.report.analysis.balance import balance
 from workshop.report.analysis.difference import AS_MEANT, aligned, difference, sentences
-from workshop.report.analysis.endings import failure_words
 from workshop.report.analysis.oversubscription import threads_of
 from workshop.report.cards import Card, Part, about, figure, fold, line, link, links, tiles, words
+from workshop.report.endings import failure_words
 from workshop.report.figures.machine import WIDTH, machine_picture
 from workshop.report.machine_picture import machine_card
 from workshop.report.sentences import LONGEST_VALUE, dumps, metrics_in_two, short_traceback, who

@@ -14,9 +14,9 @@ from workshop.report.analysis.balance import balance
 from workshop.report.analysis.threads import KINDS, is_openmp, openmp_why, sentences
 from workshop.report.cards import Card, Part, about, figure, fold, line, table, words
 from workshop.report.figures import marks, stream, theme
+from workshop.report.figures.bars import rank_times
 from workshop.report.figures.curves import curve
-from workshop.report.figures.memory import memory as drawn_memory
-from workshop.report.figures.times import rank_times
+from workshop.report.figures.line import memory as drawn_memory
 from workshop.report.snapshot import Snapshot
 
 NOTHING = "No rank has told what threads it has"
@@ -43,26 +43,17 @@ def rank_threads(censuses: Sequence[Mapping[str, Any]], cores: Sequence[int] = (
     named = {kind for kinds, _ in GROUPS.values() for kind in kinds}
     all_kinds = dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)])
     counts[REST] = _counts(censuses, [kind for kind in all_kinds if kind not in named])
-    longest = max(sum(parts) for parts in zip(*counts.values(), strict=True))
     counts = {group: values for group, values in counts.items() if any(values)}
     colours = {group: colour for group, (_, colour) in GROUPS.items()} | {REST: theme.REST}
     complete = len(cores) == len(censuses) and all(cores)
     return marks.stacked(
         names,
         counts,
-        {group: {"color": colours[group], "line": {"width": 0}} for group in counts},
-        {group: f"%{{y}}<br>{group}: %{{x}}<extra></extra>" for group in counts},
-        {
-            group: [str(value) if value >= 0.03 * longest and value else "" for value in values]
-            for group, values in counts.items()
-        },
-        ("intra-op",),
+        colours,
+        "",
+        axis="threads",
         anchor="start",  # the mark at the cores is at the end of a part
         more=_core_marks(names, [number for number in cores for _ in range(2)]) if complete else (),
-        bargap=0.25,
-        height=max(320, min(150 + 40 * len(names), 900)),
-        xaxis={"title": {"text": "threads"}, "nticks": 8, "rangemode": "tozero", "tickformat": "d"},
-        margin={"t": 64},
     )
 
 

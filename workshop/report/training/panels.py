@@ -260,7 +260,6 @@ def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
         colours,
         [f"{name}: {text} images/s" for name, text in zip(names, words, strict=True)],
         [f"<b>{text}</b>" if name == TOTAL else text for name, text in zip(names, words, strict=True)],
-        [theme.text_on(colour) for colour in colours[:-1]] + [theme.PAPER],
         error_x={**whiskers, "visible": spread > 0},
     )
     return theme.figure(
@@ -279,19 +278,14 @@ def confusion_matrix(counts: Sequence[Sequence[int]]) -> go.Figure:
     classes = [str(number) for number in range(len(counts))]
     mistakes = [[0 if row == column else count for column, count in enumerate(line)] for row, line in enumerate(counts)]
     most = max(max(row) for row in mistakes) or 1
-    heatmap = go.Heatmap(
-        z=mistakes,
-        x=classes,
-        y=classes,
-        text=[[str(count) if count else "" for count in line] for line in counts],
-        texttemplate="%{text}",
+    heatmap = marks.cells(
+        mistakes,
+        classes,
+        classes,
+        (0, most),
+        [[str(count) if count else "" for count in line] for line in counts],
+        "%{y}, read as %{x}: %{text}<extra></extra>",
         colorscale=[[0, theme.PANEL], [1, theme.RANKS[1]]],
-        zmin=0,
-        zmax=most,
-        xgap=2,
-        ygap=2,
-        showscale=False,
-        hovertemplate="%{y}, read as %{x}: %{text}<extra></extra>",
     )
     return theme.figure(
         [heatmap],

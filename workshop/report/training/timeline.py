@@ -86,7 +86,6 @@ def timeline(trace: Mapping[str, Any]) -> go.Figure:
         xaxis=marks.values_axis("milliseconds", 0, tickformat="", tickangle=0, range=[0, end - zero], showgrid=False),
         yaxis=marks.names_axis(labels, range=[len(labels) - 0.5, TOP - 0.2], fixedrange=True),
         legend={"traceorder": "normal", "font": {"size": 14}},
-        margin={"t": 40},
     )
 
 

@@ -57,7 +57,6 @@ def search(tried: Sequence[Point], unit: str) -> go.Figure:
         hovermode="closest",
         xaxis={"title": {"text": "trial"}, "nticks": 8},
         yaxis=marks.values_axis(unit, max(levels), range=[-0.03 * max(levels), 1.1 * max(levels)]),
-        margin={"t": 56},
     )
 
 

@@ -25,7 +25,7 @@ from workshop.core import config, words
 from workshop.core.memory import SPARE
 from workshop.registry import workload
 from workshop.report.activity import duration
-from workshop.report.analysis.endings import MEMORY
+from workshop.report.endings import MEMORY
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.study.kinds import Sofar, Watched
 from workshop.study.results import rate_of

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import FileSystemLoader
 from starlette.responses import HTMLResponse, Response
 
+from workshop.report.html import ENVIRONMENT
 from workshop.store.read_only import RecordingOrigin
 from workshop.web.auth_middleware import FRAMES
 
@@ -21,15 +22,7 @@ QUIZ = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; "
     f"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; {FRAMES}"
 )
-_ENVIRONMENT = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-
-
+_ENVIRONMENT = ENVIRONMENT.overlay(loader=FileSystemLoader(Path(__file__).parent))
 _ENVIRONMENT.globals["recording"] = None
 
 

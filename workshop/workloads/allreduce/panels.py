@@ -79,7 +79,6 @@ def _by_size(traces: list[go.Scatter], ticks: Mapping[float, str]) -> go.Figure:
         showlegend=True,
         xaxis={"title": {"text": "message"}, "type": "log", **_ticks(TICKS)},
         yaxis={"type": "log", **_ticks(ticks)},
-        margin={"t": 48 if len(traces) < 6 else 96},
     )
 
 

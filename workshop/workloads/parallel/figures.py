@@ -54,14 +54,12 @@ def timeline(spans: Sequence[StageSpan]) -> go.Figure:
 
 
 def _spans(kind: str, spans: Sequence[StageSpan], begin: float, count: int) -> go.Bar:
-    colour = LOOKS[kind]
     return marks.bars(
         [MILLI * (span.end - span.begin) for span in spans],
         [span.stage for span in spans],
-        colour,
+        LOOKS[kind],
         [f"stage {span.stage}: {span.instruction}" for span in spans],
         [str(span.instruction.micro) for span in spans] if kind in WORK and count < NUMBERED else (),
-        theme.text_on(colour) if colour in theme.RANKS else theme.INK,
         name=kind,
         base=[MILLI * (span.begin - begin) for span in spans],
     )
@@ -115,20 +113,14 @@ def shares(
     """The cut as a picture: a row for each layer, a column for each rank. `cells` by (row, column): the share of the
     layer's weights that the rank has, and what it has in words; empty places are on other ranks."""
     matrix = [[cells.get((row, column), (None, "")) for column in range(len(columns))] for row in range(len(rows))]
-    heat = go.Heatmap(
-        x=list(columns),
-        y=list(rows),
-        z=[[share for share, _ in line] for line in matrix],
-        text=[[words for _, words in line] for line in matrix],
-        texttemplate="%{text}",
-        textfont={"size": 13, "color": theme.INK},
+    heat = marks.cells(
+        [[share for share, _ in line] for line in matrix],
+        list(columns),
+        list(rows),
+        (0, 1),
+        [[words for _, words in line] for line in matrix],
         colorscale=[[0, theme.SCALE[0][1]], [1, theme.FAINT]],
-        zmin=0,
-        zmax=1,
-        xgap=3,
-        ygap=3,
-        showscale=False,
-        hoverinfo="skip",
+        textfont={"size": 13, "color": theme.INK},
     )
     axes = {"xaxis": {"side": "top", "showgrid": False, "type": "category"}, "yaxis": marks.CATEGORIES}
     return theme.figure([heat], height=120 + 30 * len(rows), **axes)
@@ -136,42 +128,18 @@ def shares(
 
 def rule(ledgers: Mapping[str, Mapping[str, int]]) -> go.Figure:
     """Activations against the state of the weights, as shares of the memory that a network needs on one device."""
-    totals = [sum(ledger.values()) for ledger in ledgers.values()]
-    activations = [ledger["activations"] / total for ledger, total in zip(ledgers.values(), totals, strict=True)]
-    parts = {"activations": activations, "weights, gradients, optimizer": [1 - share for share in activations]}
+    shares = [100 * ledger["activations"] / sum(ledger.values()) for ledger in ledgers.values()]
+    parts = {"activations": shares, "weights, gradients, optimizer": [100 - share for share in shares]}
     colours = {"activations": USES["activations"], "weights, gradients, optimizer": USES["weights"]}
-    return marks.stacked(
-        list(ledgers),
-        parts,
-        colours,
-        {name: "%{y}<br>%{x:.0%} " + name + "<extra></extra>" for name in parts},
-        {name: [f"{share:.0%}" if share > 0.06 else "" for share in shares] for name, shares in parts.items()},
-        ("weights, gradients, optimizer",),
-        height=150 + 40 * len(ledgers),
-        xaxis={"title": {"text": "share of the memory"}, "tickformat": ".0%", "range": [0, 1]},
-    )
+    return marks.stacked(list(ledgers), parts, colours, "%", axis="share of the memory [%]")
 
 
 def memory(ledgers: Sequence[Mapping[str, int]]) -> go.Figure:
     """Stacked bars of each rank's memory by use."""
     if not ledgers:
         return theme.nothing_yet("No memory is known yet")
-    names = [f"rank {rank}" for rank in range(len(ledgers))]
     parts = {use: [ledger.get(use, 0) / 1e6 for ledger in ledgers] for use in USES}
-    most = max(sum(ledger.values()) for ledger in ledgers) / 1e6
-    texts = {
-        use: [words.quantity(value) if value > 0.06 * most else "" for value in values] for use, values in parts.items()
-    }
-    return marks.stacked(
-        names,
-        parts,
-        USES,
-        {use: f"%{{y}}<br>{use}: %{{x:,.7~r}} MB<extra></extra>" for use in USES},
-        texts,
-        ("weights",),
-        height=min(150 + 44 * len(names), 900),
-        xaxis={"title": {"text": "MB"}, "rangemode": "tozero"},
-    )
+    return marks.stacked([f"rank {rank}" for rank in range(len(ledgers))], parts, USES, "MB")
 
 
 def kind_words(kind: str, calls: int, size: float) -> list[str]:

@@ -135,19 +135,7 @@ def steps(predictions: Mapping[str, StepPrediction]) -> go.Figure:
     longest = max(prediction.seconds for prediction in predictions.values()) * 1000
     every = {part: [1000 * max(prediction.parts[part], 0.0) for prediction in predictions.values()] for part in PARTS}
     parts = {part: values for part, values in every.items() if max(values) > 0.002 * longest}
-    return marks.stacked(
-        list(predictions),
-        parts,
-        COLOURS,
-        {part: f"%{{y}}<br>{part}: %{{x:,.7~r}} ms<extra></extra>" for part in parts},
-        {
-            part: [words.quantity(value) if value > 0.06 * longest else "" for value in values]
-            for part, values in parts.items()
-        },
-        ("input", "compute"),
-        height=170 + 50 * len(predictions),
-        xaxis={"title": {"text": "ms"}, "rangemode": "tozero"},
-    )
+    return marks.stacked(list(predictions), parts, COLOURS, "ms")
 
 
 def _measured(rates_by_count: Mapping[int, float], unit: str) -> list[go.Scatter]:

@@ -31,9 +31,8 @@ def shares(labels: Sequence[Sequence[int]]) -> go.Figure:
         written=len(labels) <= WRITTEN,
         across={"title": {"text": "digit"}, "dtick": 1},
         colorscale=[list(stop) for stop in COUNTS],
-        xgap=2,
-        colorbar={"title": {"text": "images", "side": "right"}},
-        hovertemplate="institution %{y}, digit %{x}<br>%{z} images<extra></extra>",
+        colorbar={"title": {"text": "images"}},
+        hover="institution %{y}, digit %{x}<br>%{z} images<extra></extra>",
     )
 
 
@@ -50,10 +49,9 @@ def by_round(rounds: Sequence[int], accuracies: Sequence[Sequence[float]], ends:
         lambda value: f"{100 * value:.0f}",
         written=few and len(accuracies) <= WRITTEN,
         across={"title": {"text": "round"}, "nticks": 10, **({"dtick": 1} if few else {})},
-        colorscale=[list(stop) for stop in theme.SCALE],
         xgap=1,
         colorbar={"tickformat": ".0%", "nticks": 5},
-        hovertemplate="institution %{y}, round %{x}<br>%{z:.1%}<extra></extra>",
+        hover="institution %{y}, round %{x}<br>%{z:.1%}<extra></extra>",
     )
 
 
@@ -65,21 +63,18 @@ def _grid(
     *,
     written: bool,
     across: Mapping[str, Any],
-    colorbar: Mapping[str, Any],
     **cells: Any,
 ) -> go.Figure:
     """Draw a heatmap with a row for each institution, counted from 1. `text` formats a cell's value."""
     few = len(values) <= WRITTEN
-    heatmap = go.Heatmap(
-        z=[list(row) for row in values],
-        x=columns,
-        y=list(range(1, len(values) + 1)),
-        zmin=ends[0],
-        zmax=ends[1],
+    heatmap = marks.cells(
+        [list(row) for row in values],
+        columns,
+        list(range(1, len(values) + 1)),
+        ends,
+        [["" if value is None else text(value) for value in row] for row in values],
         ygap=2 if few else 0,
         showscale=not written,
-        colorbar={"outlinewidth": 0, "thickness": 16, **colorbar},
-        text=[["" if value is None else text(value) for value in row] for row in values],
         texttemplate="%{text}" if written else None,
         textfont={"size": 14},
         **cells,
@@ -132,5 +127,5 @@ def distances(
         showlegend=bool(poisoned),
         xaxis={"title": {"text": "round"}, "nticks": 8},
         yaxis={"type": "log", "dtick": "D2", "exponentformat": "power"},
-        margin={"t": 44, "r": 40},
+        margin={"r": 40},
     )

@@ -84,7 +84,6 @@ def lines(
             **({"dtick": 1} if rounds <= 12 else {"nticks": 10}),
         },
         yaxis={"title": {"text": measure}, "nticks": 7, "tickformat": ".1%" if fine else ".0%"},
-        margin={"t": 64},
         legend={"traceorder": "normal"},
     )
 

@@ -9,7 +9,7 @@ from workshop.core import words as say
 from workshop.report.analysis.threads import KINDS
 from workshop.report.cards import Part, about, figure, table
 from workshop.report.figures.line import line as drawn_line
-from workshop.report.figures.memory import memory
+from workshop.report.figures.line import memory
 from workshop.report.figures.points import Point
 from workshop.report.figures.shares import rings
 from workshop.report.training.time_use import as_long_run
