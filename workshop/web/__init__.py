@@ -5,5 +5,5 @@
 `artifacts`. Studies that the dashboard started: `study_processes`. HTML: `templates`; Streamlit's own page:
 `streamlit_page`. Live rounds of quizzes: `quiz`. What pages ask for on behalf of a visitor: `actions`. The page Class:
 `class_sections`. The bar on every page: `classroom` (pace, help) and `presence`. What visitors send is read by
-`request_body`. `address` and `child` are for `workshop up` and other commands, `logs` keeps the log short.
+`request_body`. `address` and `child` are for `workshop up` and other commands.
 """

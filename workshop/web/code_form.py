@@ -50,8 +50,8 @@ class CodeForm(ABC):
     async def _enter(self, request: Request) -> Response:
         try:
             form = await request_body.form(request)
-        except request_body.TooMuch:
-            return self.page(request, "That is far too much for a code and a nickname.", {}, 413)
+        except BadInput as error:
+            return self.page(request, str(error), {}, 413)
         place = await self.find(form.get("code", ""))
         if not place:
             identity = request.state.identity

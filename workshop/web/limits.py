@@ -71,11 +71,8 @@ def network(address: str) -> str:
         read = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(read, ipaddress.IPv4Address):
-        return str(read)
-    if read.ipv4_mapped is not None:
-        return str(read.ipv4_mapped)
-    return str(ipaddress.ip_network((read, 64), strict=False))
+    read = getattr(read, "ipv4_mapped", None) or read
+    return str(read if read.version == 4 else ipaddress.ip_network((read, 64), strict=False))
 
 
 @cache

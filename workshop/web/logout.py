@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from workshop.core.errors import BadInput
 from workshop.store.store import Store
 from workshop.web import auth, request_body, templates
 from workshop.web.auth_middleware import set_cookie
@@ -23,7 +24,7 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
             return templates.page("leave", nickname=identity.nickname, role=identity.role)
         try:
             form = await request_body.form(request)
-        except request_body.TooMuch as error:
+        except BadInput as error:
             return templates.page("plain", 413, title="Log out", words=str(error))
         if form.get("who") != "all":
             await run_in_threadpool(store.log_out, identity.id)

@@ -14,12 +14,8 @@ from workshop.core.errors import BadInput
 LARGEST_FORM = 80_000  # bytes: enough to read a nickname of 10,000 characters, which is then refused
 
 
-class TooMuch(BadInput):
-    """More was sent than is read."""
-
-
 async def form(request: Request) -> dict[str, str]:
-    """The fields of a form, the first of each name. Raises TooMuch."""
+    """The fields of a form, the first of each name. Raises BadInput."""
     body = await _body(request, LARGEST_FORM)
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
@@ -40,7 +36,7 @@ async def _body(request: Request, most: int) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > most:
-            raise TooMuch(f"That is far too much; at most {most:,} bytes are read.")
+            raise BadInput(f"That is far too much; at most {most:,} bytes are read.")
     return body
 
 

@@ -6,6 +6,7 @@ import logging
 import resource
 import sys
 from importlib import import_module
+from logging.handlers import RotatingFileHandler
 from typing import Any
 
 import uvicorn
@@ -24,7 +25,6 @@ from workshop.web import actions, address, artifacts, live, logout, request_body
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
 from workshop.web.code_form import Join
 from workshop.web.limits import LimitMiddleware
-from workshop.web.logs import LimitedLog
 from workshop.web.quiz import routes as quiz
 
 STREAMLIT_SETTINGS: dict[str, Any] = {
@@ -63,6 +63,7 @@ STREAMLIT_SETTINGS: dict[str, Any] = {
 
 
 LARGEST_MESSAGE = 4 << 20  # bytes on a WebSocket: all that stands in the fields of a page
+LARGEST_LOG = 8 << 20  # bytes of the file, and of the older one beside it
 GRACE = 1  # seconds for requests that are under way when the server is asked to end
 
 
@@ -116,8 +117,8 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
     check_port(host, port)
     raise_limits()  # each connection of a learner is an open file
     with Store.open() as store:
-        sys.stderr = LimitedLog(sys.stderr)
-        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+        log = RotatingFileHandler(config.home() / "dashboard.log", maxBytes=LARGEST_LOG, backupCount=1)
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s", handlers=[log])
         server = uvicorn.Server(configuration(build(store, port, framed_by), host, port, proxy))
         # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in
         # other threads while it is half there.
@@ -134,6 +135,7 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
         host=host,
         port=port,
         access_log=False,  # addresses may hold tokens
+        log_config=None,  # its records go where ours go
         log_level="warning",
         http="h11",  # refuses long heads
         ws="websockets-sansio",

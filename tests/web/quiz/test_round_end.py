@@ -10,7 +10,7 @@ import pytest
 from tests.quiz.nine import DECK
 from tests.support import limit
 from tests.web.dashboard import Visitor
-from tests.web.quiz.serving import served
+from tests.web.serving import served
 from workshop.core.errors import BadInput
 from workshop.store.records import Identity
 from workshop.store.store import Store

@@ -43,13 +43,13 @@ WAITS = "The instructor starts its runs; what comes out appears here by itself."
 def live(study: StudyRecord) -> bool:
     """Whether it goes on, or is about to."""
     running = RUNNERS.find(study.id)
-    return study.state == "running" or (running is not None and not running.ended.is_set())
+    return study.state == "running" or (running is not None and not running.ended)
 
 
 def _stop_button(study_id: int, identity: Identity) -> None:
     """The button that stops what this dashboard runs, so that it can be resumed."""
     running = RUNNERS.find(study_id)
-    if running is None or running.ended.is_set():
+    if running is None or running.ended:
         st.caption("A command runs it; Ctrl-C there stops it.")
     elif running.stopping:
         st.caption("It pauses as soon as its run has ended.")

@@ -15,7 +15,6 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz import pictures
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
 from workshop.web import address, auth, templates
@@ -126,13 +125,7 @@ def _picture(room: Room, question: str, staff: bool) -> Response:
     shown_ids = room.ids[: room.state.position + 1]
     if question not in (room.ids if staff else shown_ids):
         raise BadInput(f"There is no question {question[:60]} here.")
-    picture = room.deck.question(question).picture
-    if picture is None:
-        raise BadInput(f"The question {question} has no picture.")
-    folder = room.record.deck_folder
-    loaded = pictures.load(Path(folder) if folder else None, picture)
-    headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
-    return Response(loaded.data, media_type=loaded.kind, headers=headers)
+    return self_study.picture(room.deck, Path(folder) if (folder := room.record.deck_folder) else None, question)
 
 
 class JoinForm(CodeForm):
@@ -161,17 +154,14 @@ class JoinForm(CodeForm):
         try:
             room = await self.rooms.room(quiz_round.id)
             identity = request.state.identity
-            guest = identity is None or identity.role == "player"
-            if identity is None or room.participants.find(identity.id) is None:
-                if room.state.locked:
-                    raise BadInput("The host has locked this round: nobody new can join it now.")
-                await room.free_seat(MOST_PLAYERS, for_member=not guest)
+            if room.state.locked and (identity is None or room.participants.find(identity.id) is None):
+                raise BadInput("The host has locked this round: nobody new can join it now.")
             player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
         except BadInput as error:
             return self.page(request, str(error), form, 409)
         if player.removed:
             return self.page(request, "The host removed you from this round; you can't join it again.", form, 403)
-        room.join(player, guest)
+        room.join(player)
         response = RedirectResponse(f"/quiz/{quiz_round.id}", 303)
         if secret is not None:
             set_cookie(response, self.cookie, secret)
