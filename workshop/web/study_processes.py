@@ -77,10 +77,9 @@ class Runners:
         if not session.up:
             raise BadInput(f"Session {session.name} is {session.state}; launch it first.")
         study = store.study(study_id)
-        if study.state == "running":
-            raise BadInput(f"Study {study.id} goes on already.")
         with self._lock:
-            if (earlier := self._known.get(study.id)) is not None and not earlier.ended:  # about to begin
+            earlier = self._known.get(study.id)
+            if study.state == "running" or (earlier is not None and not earlier.ended):  # or is about to begin
                 raise BadInput(f"Study {study.id} goes on already.")
             self._only_one(store, session)
             log = config.home() / "studies" / f"{study.id}.log"

@@ -33,7 +33,12 @@ def bar(identity: Identity) -> None:
     draw = _instructor_line if instructor else _learner_line
     if frame.recorded() is None:
         if instructor:
-            _invitation(store)
+            values = invitation(store)
+            with (
+                st.container(key="code", width="content"),
+                st.popover(values["code"], icon=":material/qr_code_2:", help="The class code"),
+            ):
+                st.html(render("dashboard/invitation", **values))
         st.fragment(run_every=EVERY[identity.role])(draw)(store, identity)
     _menu(identity)
 
@@ -67,15 +72,6 @@ def invitation(store: Store) -> dict[str, Any]:
     link = f"{base}/join?code={code}"
     image = base64.b64encode(address.qr_code(link)).decode()
     return {"code": code, "address": base.partition("://")[2], "link": link, "image": image, "reachable": reachable}
-
-
-def _invitation(store: Store) -> None:
-    values = invitation(store)
-    with (
-        st.container(key="code", width="content"),
-        st.popover(values["code"], icon=":material/qr_code_2:", help="The class code"),
-    ):
-        st.html(render("dashboard/invitation", **values))
 
 
 def _instructor_line(store: Store, identity: Identity) -> None:

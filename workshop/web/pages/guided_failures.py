@@ -79,7 +79,8 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
     st.markdown(frame.plain(failure.shows))
     prediction, ask = failure.prediction, predictions.MISTAKE
     if prediction:
-        st.code(prediction.program, language="python", line_numbers=True, wrap_lines=True)
+        with st.container(key=f"program-{failure.name}"):
+            st.code(prediction.program, language="python", line_numbers=True, wrap_lines=True)
         ask = ChoiceGuess(prediction.question, prediction.options)
     if not predictions.ask_first(f"failure/{failure.name}", identity, ask):
         return

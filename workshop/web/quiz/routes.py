@@ -22,8 +22,7 @@ from workshop.web.auth_middleware import set_cookie
 from workshop.web.code_form import CodeForm
 from workshop.web.quiz import results, self_study, socket
 from workshop.web.quiz.participants import MOST_PLAYERS
-from workshop.web.quiz.room import Room
-from workshop.web.quiz.rooms import Rooms
+from workshop.web.quiz.room import Room, Rooms
 
 
 class Scripts(StaticFiles):

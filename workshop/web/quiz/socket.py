@@ -16,8 +16,7 @@ from workshop.store.records import Identity
 from workshop.web.quiz import commands
 from workshop.web.quiz.client import Client
 from workshop.web.quiz.participants import Participant
-from workshop.web.quiz.room import Room, send_away
-from workshop.web.quiz.rooms import Rooms
+from workshop.web.quiz.room import Room, Rooms, send_away
 
 FOREIGN = 1008  # code of a close: one may not be here
 
