@@ -42,7 +42,11 @@ def page() -> None:
                     st.link_button(title, f"/live/labs.grades-{kind}.csv", icon=":material/download:")
             if frame.recorded() is None:
                 st.link_button("Download the roster", "/live/roster.csv", icon=":material/download:")
-                _removal(identity)
+                if blocks.confirmed("Remove the roster", ":material/delete:", REMOVAL, "Yes, remove all learners"):
+                    with blocks.errors():
+                        classroom.remove_roster(frame.store(), identity)
+                        classroom_bar.refresh()
+                        st.rerun()
         return
     st.link_button("Back to the class", "/progress", icon=":material/arrow_back:")
     if done := st.session_state.pop(DONE, ""):
@@ -127,12 +131,3 @@ def _admission(identity: Identity) -> None:
 @st.cache_data(ttl=SAME, show_spinner=False)
 def _labs() -> list[Outline]:
     return outlines()[0]
-
-
-def _removal(identity: Identity) -> None:
-    """Delete the learners of the class, after a question."""
-    if blocks.confirmed("Remove the roster", ":material/delete:", REMOVAL, "Yes, remove all learners"):
-        with blocks.errors():
-            classroom.remove_roster(frame.store(), identity)
-            classroom_bar.refresh()
-            st.rerun()

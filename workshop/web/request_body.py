@@ -1,4 +1,4 @@
-"""What visitors send: bodies of requests, read up to a limit, and numbers in addresses."""
+"""What visitors send: bodies of requests, read up to a limit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from typing import Any
 from urllib.parse import parse_qs
 
-from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 
 from workshop.core.errors import BadInput
@@ -38,12 +37,3 @@ async def _body(request: Request, most: int) -> bytes:
         if len(body) > most:
             raise BadInput(f"That is far too much; at most {most:,} bytes are read.")
     return body
-
-
-class _Number(IntegerConvertor):
-    regex = "[0-9]{1,18}"  # more digits than the number of anything has, and than Python reads
-
-
-def read_in_routes() -> None:
-    """Every `{...:int}` of routes that are made from now on has few digits."""
-    register_url_convertor("int", _Number())
