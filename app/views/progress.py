@@ -55,18 +55,12 @@ def page() -> None:
     labs = sorted({row.lab for row in frame.store().progress(learner)})
     if labs and frame.recorded() is None:
         with st.expander("Let them begin anew", icon=":material/restart_alt:"), blocks.errors():
-            _begin_anew(identity, learner, labs)
-
-
-def _begin_anew(identity: Identity, learner: str, labs: list[str]) -> None:
-    """The effects of a reset, before it is confirmed."""
-    chosen = st.selectbox("Lab", [ALL, *labs], width=320)
-    lab = None if chosen == ALL else chosen
-    plan = progress_reset.plan(frame.store(), learner, lab)
-    words, yes = frame.plain(plan.words), "Yes, let them begin anew"
-    if blocks.confirmed("Begin anew", ":material/restart_alt:", words, yes):
-        st.session_state[DONE] = actions.take_back(frame.store(), identity, learner, lab)
-        st.rerun()
+            chosen = st.selectbox("Lab", [ALL, *labs], width=320)
+            lab = None if chosen == ALL else chosen
+            words = frame.plain(progress_reset.plan(frame.store(), learner, lab).words)
+            if blocks.confirmed("Begin anew", ":material/restart_alt:", words, "Yes, let them begin anew"):
+                st.session_state[DONE] = actions.take_back(frame.store(), identity, learner, lab)
+                st.rerun()
 
 
 def _pacing(identity: Identity) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -73,21 +73,6 @@ def _with_last_action(attendance: Attendance, learner: LearnerProgress | None) -
     return replace(attendance, action=f"{lab.last} ({lab.lab.label})", acted_at=lab.last_at)
 
 
-def roster_rows(roster: Iterable[Attendance], now: float) -> list[dict[str, Any]]:
-    """The roster in words, for the live page."""
-    return [
-        {
-            "name": entry.nickname,
-            "present": is_present(entry, now),
-            "here": "here" if is_present(entry, now) else time_ago(entry.seen_at, now),
-            "joined": time_ago(entry.created_at, now),
-            "action": f"{entry.action}, {time_ago(entry.acted_at, now)}" if entry.action else "",
-            "help": f"asked {time_ago(entry.help_asked_at, now)}" if entry.help_asked_at else "",
-        }
-        for entry in roster
-    ]
-
-
 def write_roster(store: Store, class_: Class, now: float) -> bytes:
     """The roster as CSV; times are local."""
     rows = []
@@ -113,12 +98,23 @@ class ClassLook:
         places = _shown_labs(class_, classroom.pace(self._room.store).lab)
         stuck = [{"name": learner.name, "words": learner.stuck.words, "hint": cut(learner.stuck.hint)}
                  for learner in learners if learner.stuck]  # fmt: skip
+        roster = [
+            {
+                "name": entry.nickname,
+                "present": is_present(entry, now),
+                "here": "here" if is_present(entry, now) else time_ago(entry.seen_at, now),
+                "joined": time_ago(entry.created_at, now),
+                "action": f"{entry.action}, {time_ago(entry.acted_at, now)}" if entry.action else "",
+                "help": f"asked {time_ago(entry.help_asked_at, now)}" if entry.help_asked_at else "",
+            }
+            for entry in read_roster(self._room.store, class_, now)
+        ]
         return {
             "labs": dumps([_lab(class_.labs[place], place, learners) for place in places]),
             "stuck": dumps(stuck),
             "learners": dumps([_row(learner, now, places) for learner in learners]),
             "others": dumps([_row(learner, now, places) for learner in class_.learners if learner.quizzes_only]),
-            "roster": dumps(roster_rows(read_roster(self._room.store, class_, now), now)),
+            "roster": dumps(roster),
             "notes": dumps(self._room.problems),
         }
 

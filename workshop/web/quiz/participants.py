@@ -51,10 +51,6 @@ class Participants:
     def find(self, identity_id: int) -> Participant | None:
         return self._of.get(identity_id)
 
-    def takes_part(self, identity_id: int) -> bool:
-        participant = self.find(identity_id)
-        return participant is not None and not participant.removed
-
     @property
     def present(self) -> list[Participant]:
         """Everybody who was not removed."""

@@ -14,7 +14,7 @@ from workshop.quiz.live.state import RoundState
 from workshop.store.records import Identity, QuizRound
 from workshop.store.store import Store
 from workshop.web.actions import only_instructor
-from workshop.web.auth import CODE_LENGTH, LETTERS
+from workshop.web.auth import new_code
 from workshop.web.quiz import measurement
 
 
@@ -34,7 +34,7 @@ def host(
     return store.add_round(
         "live",
         deck.model_dump(mode="json"),
-        code="".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH)),  # one of a billion
+        code=new_code(),
         seed=secrets.token_hex(8),
         deck_folder=str(folder),
         session=session,

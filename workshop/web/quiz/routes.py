@@ -66,7 +66,8 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
     async def picture(request: Request) -> Response:
         try:
             room = await rooms.room(request.path_params["id"])
-            if not (_staff(request) or room.participants.takes_part(request.state.identity.id)):
+            participant = room.participants.find(request.state.identity.id)
+            if not _staff(request) and (participant is None or participant.removed):
                 return PlainTextResponse(
                     "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
                 )
@@ -87,7 +88,6 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         route("", player, staff=False),
         route("/host", partial(_screen, "host")),
         route("/projector", partial(_screen, "projector")),
-        route("/code.svg", _code),
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", partial(socket.serve, rooms=rooms)),
         WebSocketRoute("/quiz/here", here),
@@ -104,18 +104,10 @@ def _staff(request: Request) -> bool:
 def _screen(view: str, request: Request, record: QuizRound) -> Response:
     """The page of the host or the projector."""
     heading = f"Host: {record.title}" if view == "host" else record.title
+    # Where learners join, under the name by which this browser knows the server.
+    join = f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
     data = {"round": record.id, "title": record.title, "code": record.code or ""}
-    return templates.quiz_page(view, heading, **data, join=_join_address(request, record))
-
-
-def _code(request: Request, record: QuizRound) -> Response:
-    image = address.qr_code(_join_address(request, record))
-    return Response(image, media_type="image/svg+xml", headers={"cache-control": "no-store"})
-
-
-def _join_address(request: Request, record: QuizRound) -> str:
-    """Where learners join, under the name by which this browser knows the server."""
-    return f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
+    return templates.quiz_page(view, heading, **data, join=join, image=address.qr_code(join))
 
 
 def _picture(room: Room, question: str, staff: bool) -> Response:
