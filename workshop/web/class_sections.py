@@ -135,7 +135,7 @@ class LearnerLook:
 
 def _lab(lab: Outline, place: int, learners: list[LearnerProgress]) -> dict[str, Any]:
     at_it = [learner.labs[place] for learner in learners if learner.labs[place].at_it]
-    counts = {"begun": len(at_it), "done": sum(standing.finished for standing in at_it)}
+    counts = {"begun": len(at_it), "done": sum(where.finished for where in at_it)}
     return {"name": lab.name, "number": lab.number, "title": lab.title, "exercises": len(lab.exercises), **counts}
 
 
@@ -245,10 +245,14 @@ def write_csv(class_: Class) -> bytes:
 
 
 def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
-    for one in where.exercises:
-        cells: dict[str, Cell] = {"state": one.state or "not tried", "tries": one.tries, "wrong in a row": one.wrong}
-        cells |= {"hint": one.said, "right since": when(one.right_at), "changed": when(one.at)}
-        yield {"kind": "exercise", "item": one.id, **cells}
+    for exercise in where.exercises:
+        cells: dict[str, Cell] = {
+            "state": exercise.state or "not tried",
+            "tries": exercise.tries,
+            "wrong in a row": exercise.wrong,
+        }
+        cells |= {"hint": exercise.said, "right since": when(exercise.right_at), "changed": when(exercise.at)}
+        yield {"kind": "exercise", "item": exercise.id, **cells}
     for guess in where.predictions:
         cells = {"guess": guess.guess, "measured": guess.measured, "changed": when(guess.at)}
         yield {"kind": "prediction", "item": guess.id, **cells}

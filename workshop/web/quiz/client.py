@@ -61,8 +61,8 @@ class Client:
                 states, self._shown = self._shown, {}
                 # As a whole before anything newer, a part of which could overtake the state that it belongs to.
                 kinds = (*_FIRST, *(kind for kind in states if kind not in _FIRST))
-                shown = [states[kind] for kind in kinds if kind in states]
-                for text in (*messages, *shown) if closing is None else (*shown, *messages):
+                news = [states[kind] for kind in kinds if kind in states]
+                for text in (*messages, *news) if closing is None else (*news, *messages):
                     await self.websocket.send_text(text)
                 if closing is not None:
                     await self.websocket.close(DONT_COME_BACK, closing)

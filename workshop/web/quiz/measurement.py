@@ -79,13 +79,13 @@ async def measure(room: Room) -> None:
             return ""
         for run in runs.values():  # until they have really ended
             await asyncio.to_thread(client.wait, room.store, run, timeout=60)
-        found = await asyncio.to_thread(truth.value, room.store, question, runs)
-        if found.value is None:
-            return found.problem or "The runs told no value."
-        words = f"{question.value_words(found.value)} ({found.words})"
+        outcome = await asyncio.to_thread(truth.value, room.store, question, runs)
+        if outcome.value is None:
+            return outcome.problem or "The runs told no value."
+        words = f"{question.value_words(outcome.value)} ({outcome.words})"
         async with room.lock:
             if still():
-                await room.explain({"value": found.value, "words": words})
+                await room.explain({"value": outcome.value, "words": words})
         return ""
 
     try:

@@ -84,9 +84,9 @@ def _picture(request: Request) -> Response:
 
 def picture(deck: Deck, folder: Path | None, question: str) -> Response:
     """The picture of a question. Raises BadInput where there is none."""
-    named = next((asked.picture for asked in deck.questions if asked.id == question), None)
-    if named is None:
+    image = next((other.picture for other in deck.questions if other.id == question), None)
+    if image is None:
         raise BadInput(f"There is no question {question[:60]} with a picture.")
-    loaded = pictures.load(folder, named)
+    loaded = pictures.load(folder, image)
     headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
     return Response(loaded.data, media_type=loaded.kind, headers=headers)
