@@ -151,7 +151,8 @@ def _step(step: RunSheetStep, folder: Path, lab: LabDescription, identity: Ident
                 classroom_bar.refresh()
             if st.button(f"Timer {step.minutes} min", icon=":material/timer:"):
                 classroom.set_timer(store, identity, step.minutes)
-                _changed()
+                classroom_bar.refresh()
+                st.rerun()
             if step.deck and st.button("Host the quiz", type="primary", icon=":material/quiz:"):
                 deck, pictures = decks.deck(step.deck)
                 quiz_round = round_start.host(store, deck.brief(), pictures)
@@ -169,8 +170,3 @@ def _runs(sections: Sequence[LabSection], lab: str, identity: Identity, session:
                 params, placement = actions.lab_run(run, session)
                 started = actions.submit(frame.store(), identity, session, run.workload, params, placement)
                 links.go("run", {"run": str(started.id)})
-
-
-def _changed() -> None:
-    classroom_bar.refresh()
-    st.rerun()

@@ -35,11 +35,8 @@ RECENT = 50  # of a learner's runs, among which those of a lab are looked for
 
 
 def page() -> None:
-    if st.query_params.get("show") == "glossary":
-        _glossary()
-        return
-    if st.query_params.get("show") == "dictionary":
-        _dictionary()
+    if show := {"glossary": _glossary, "dictionary": _dictionary}.get(st.query_params.get("show", "")):
+        show()
         return
     name, labs = st.query_params.get("lab"), {folder.name: (folder, lab) for folder, lab in catalogue.readable()}
     if name in labs:
@@ -150,14 +147,15 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
     """Draw the section of a lab that the address names, `?part=3` or `?section=Explain`, or the first one."""
     with blocks.errors():
         sections = _sections(str(folder), (folder / reading.source.FILE).stat().st_mtime)
-        place = _place([section.title for section in sections])
+        headings = [section.title.partition(". ")[2] for section in sections]
+        heading = st.query_params.get("section")
+        place = headings.index(heading) if heading in headings else blocks.place("part", len(sections))
         section = sections[place]
         presence.shared().turn(identity, section.title)
         beside, text = st.columns([1, 3], gap="large")
         with beside, st.container(key="lab-contents"):
             links.link("labs", "All labs", ":material/arrow_back:")
-            for number, other in enumerate(sections):
-                label = frame.plain(other.title.partition(". ")[2])
+            for number, label in enumerate(map(frame.plain, headings)):
                 query = {"lab": folder.name, "part": str(number + 1)}
                 links.link("labs", f"**{label}**" if number == place else label, None, query)
         with text, st.container(key="lab-text"):
@@ -181,26 +179,11 @@ def _section(folder: Path, lab: LabDescription, sections: Sequence[LabSection], 
         if place + 1 < len(sections) and st.button("Next section", type="primary", icon=":material/arrow_forward:"):
             _turn(place + 1)
         if place + 1 == len(sections):
-            _after(lab)
-
-
-def _after(lab: LabDescription) -> None:
-    """The ways on from the end of a lab."""
-    later = next(((folder, other) for folder, other in catalogue.readable() if other.number == lab.number + 1), None)
-    if later is not None:
-        folder, other = later
-        label = f"Lab {other.number}: {frame.plain(other.title)}"
-        links.link("labs", label, ":material/arrow_forward:", {"lab": folder.name})
-    links.link("labs", "All labs", ":material/menu_book:")
-
-
-def _place(titles: Sequence[str]) -> int:
-    """The place of the section that the address names, from 0."""
-    heading = st.query_params.get("section", "")
-    for place, title in enumerate(titles):
-        if heading and title.partition(". ")[2] == heading:
-            return place
-    return blocks.place("part", len(titles))
+            for other_folder, other in catalogue.readable():
+                if other.number == lab.number + 1:
+                    label = f"Lab {other.number}: {frame.plain(other.title)}"
+                    links.link("labs", label, ":material/arrow_forward:", {"lab": other_folder.name})
+            links.link("labs", "All labs", ":material/menu_book:")
 
 
 def _turn(place: int) -> None:

@@ -42,7 +42,11 @@ def page() -> None:
                     st.link_button(title, f"/live/labs.grades-{kind}.csv", icon=":material/download:")
             if frame.recorded() is None:
                 st.link_button("Download the roster", "/live/roster.csv", icon=":material/download:")
-                _removal(identity)
+                if blocks.confirmed("Remove the roster", ":material/delete:", REMOVAL, "Yes, remove all learners"):
+                    with blocks.errors():
+                        classroom.remove_roster(frame.store(), identity)
+                        classroom_bar.refresh()
+                        st.rerun()
         return
     st.link_button("Back to the class", "/progress", icon=":material/arrow_back:")
     if done := st.session_state.pop(DONE, ""):
@@ -51,18 +55,12 @@ def page() -> None:
     labs = sorted({row.lab for row in frame.store().progress(learner)})
     if labs and frame.recorded() is None:
         with st.expander("Let them begin anew", icon=":material/restart_alt:"), blocks.errors():
-            _begin_anew(identity, learner, labs)
-
-
-def _begin_anew(identity: Identity, learner: str, labs: list[str]) -> None:
-    """The effects of a reset, before it is confirmed."""
-    chosen = st.selectbox("Lab", [ALL, *labs], width=320)
-    lab = None if chosen == ALL else chosen
-    plan = progress_reset.plan(frame.store(), learner, lab)
-    words, yes = frame.plain(plan.words), "Yes, let them begin anew"
-    if blocks.confirmed("Begin anew", ":material/restart_alt:", words, yes):
-        st.session_state[DONE] = actions.take_back(frame.store(), identity, learner, lab)
-        st.rerun()
+            chosen = st.selectbox("Lab", [ALL, *labs], width=320)
+            lab = None if chosen == ALL else chosen
+            words = frame.plain(progress_reset.plan(frame.store(), learner, lab).words)
+            if blocks.confirmed("Begin anew", ":material/restart_alt:", words, "Yes, let them begin anew"):
+                st.session_state[DONE] = actions.take_back(frame.store(), identity, learner, lab)
+                st.rerun()
 
 
 def _pacing(identity: Identity) -> None:
@@ -127,12 +125,3 @@ def _admission(identity: Identity) -> None:
 @st.cache_data(ttl=SAME, show_spinner=False)
 def _labs() -> list[Outline]:
     return outlines()[0]
-
-
-def _removal(identity: Identity) -> None:
-    """Delete the learners of the class, after a question."""
-    if blocks.confirmed("Remove the roster", ":material/delete:", REMOVAL, "Yes, remove all learners"):
-        with blocks.errors():
-            classroom.remove_roster(frame.store(), identity)
-            classroom_bar.refresh()
-            st.rerun()

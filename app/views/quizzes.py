@@ -19,7 +19,7 @@ from workshop.quiz.self_study import DeckProgress, QuizLearner
 from workshop.store.records import Identity, QuizRound
 from workshop.web.actions import only_instructor
 from workshop.web.pages import blocks, frame
-from workshop.web.quiz import rooms, round_start
+from workshop.web.quiz import round_start
 
 ABREAST = 3  # cards
 WORDS = (
@@ -78,11 +78,7 @@ def _form(identity: Identity) -> None:
     """The form for a new round: its questions and points. The round begins in its lobby, where learners join."""
     with st.container(border=True, key="quiz-begin"), blocks.errors():
         st.markdown("#### Begin a round")
-        try:
-            deck, folder = _chosen()
-        except BadDeck as error:
-            _problems(error)
-            return
+        deck, folder = _chosen()
         if deck is None:
             return
         st.markdown(f"**{frame.plain(deck.title)}** · {count(len(deck.questions), 'question')}")
@@ -133,7 +129,8 @@ def _chosen() -> tuple[Deck | None, Path | str]:
     name = st.selectbox("Questions", [*catalogue.decks(), FILE], format_func=_title)
     if name != FILE:
         return catalogue.deck(name)
-    upload = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"])
+    about = "`workshop quiz host FILE` begins a round with the pictures that are beside the file."
+    upload = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"], help=about)
     if upload is None:
         return None, ""
     if upload.size > reader.LARGEST_DECK:
@@ -144,26 +141,6 @@ def _chosen() -> tuple[Deck | None, Path | str]:
 def _title(name: str) -> str:
     deck = catalogue.decks().get(name)
     return deck.title if isinstance(deck, Deck) else name
-
-
-def _problems(error: BadDeck) -> None:
-    st.error(f"This deck can't be used: {count(len(error.problems), 'problem')}.")
-    # A table that breaks long lines: what would be right stands at their ends.
-    table = [
-        {
-            "Line": "" if problem.line is None else str(problem.line),
-            "Where": frame.plain(problem.where or "the deck"),
-            "What": frame.plain(problem.text),
-        }
-        for problem in error.problems
-    ]
-    st.table(table, hide_index=True)
-    if any("picture" in problem.text for problem in error.problems):
-        st.info(
-            "A file from the browser comes without its pictures. `workshop quiz host FILE` begins a round with the "
-            "pictures that are beside the file.",
-            icon=":material/image:",
-        )
 
 
 def _to_join() -> None:
@@ -212,7 +189,7 @@ def _round(this: QuizRound, identity: Identity) -> None:
                 warning = "This ends the round for all who are in it. What was answered stays."
                 if blocks.confirmed("End", ":material/stop_circle:", warning, "End it", f"end-{this.id}"):
                     with blocks.errors():
-                        rooms.end_round(frame.store(), identity, this.id)
+                        round_start.end_round(frame.store(), identity, this.id)
                         st.rerun()
 
 

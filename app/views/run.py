@@ -5,7 +5,7 @@ and `&change=1` with the first change that its verdict recommends. `?workload=NA
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -16,7 +16,6 @@ from workshop.core.forms import going_on, param_of_runs
 from workshop.extension import Preset, Workload
 from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import first_workload, workloads
-from workshop.report.actions import Action
 from workshop.report.actions import actions as recommended
 from workshop.report.analysis import scores
 from workshop.store import run_notes
@@ -31,13 +30,13 @@ RECENT = 8  # runs that are listed
 EVERY = 2.0  # seconds between looks whether the run still runs
 START_EVERY = 5.0  # seconds between looks at whether the session still takes runs
 LONGEST_PREDICTION = 200  # characters
+Settings = tuple[str, Mapping[str, Any], Mapping[str, Any], Uploads]  # workload, params, placement, uploaded files
 FILLED_IN = ("workload", "preset", "again", "change")  # of the address, what the form begins with
 
 
 def page() -> None:
     if projector.requested():
-        run = blocks.linked("run", frame.store().run, "*All runs* shows those there are")
-        if run is not None:
+        if run := blocks.linked("run", frame.store().run, "*All runs* shows those there are"):
             projector.run_screen(run)
         return
     identity = frame.heading("New run" if "run" not in st.query_params else "Run")
@@ -121,29 +120,23 @@ def _note(run: RunRecord, identity: Identity) -> None:
 
 
 def _nothing_chosen(session: SessionRecord | None) -> None:
-    """How to begin, and the latest runs."""
+    """All workloads as cards in the order in which they are taught, whose buttons fill in the form; the latest runs."""
     if not frame.recorded():
         st.subheader("Set up a run and start it", anchor=False)
         st.markdown(
             "Choose what the ranks should compute, set it up on the form, or take one of its presets. "
             "What they find appears here while they work."
         )
-        _workload_cards()
+        with st.container(key="workload-cards"):
+            for column, (name, workload) in blocks.abreast(list(workloads().items()), 2):
+                with column, st.container(border=True, height="stretch"):
+                    st.markdown(f"**{frame.plain(_title(name))}**\n\n{frame.plain(workload.summary)}")
+                    if not workload.lacks() and st.button("Set up", key=f"set-up-{name}", icon=":material/tune:"):
+                        _fill_in(workload=name)
     latest = frame.store().runs(session_id=session.id, limit=RECENT) if session else []
     if latest:
         st.markdown("**Watch one of the latest:**" if frame.recorded() else "**Or watch one of the latest:**")
     links.run_links(latest)
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """The values of the form, not yet checked."""
-
-    workload: str
-    params: Mapping[str, Any]
-    placement: Mapping[str, Any]
-    uploads: Uploads
-    prediction: str | float | None
 
 
 def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:
@@ -156,7 +149,8 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
         return
     limits = session.limits if identity.role == "learner" else None
     preset = _preset(chosen, session, limits)
-    change = _change(run) if run is not None and chosen.name == run.workload else None
+    changes = recommended(run) if run is not None and chosen.name == run.workload else ()
+    change = {str(number): action for number, action in enumerate(changes, 1)}.get(st.query_params.get("change", ""))
     if run is not None and change is not None:
         run = replace(run, params={**run.params, **change.params}, placement={**run.placement, **change.placement})
         st.info(f"These are the settings of run {run.id}, with {frame.plain(change.words)}.", icon=":material/redo:")
@@ -169,10 +163,11 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
         st.markdown("#### Where it runs")
         begin = run.placement if run is not None and preset is None else session.placement
         begin = {**begin, **(preset.placement_on(_cores(session)) if preset else {})}
-        placement = placement_form(begin, f"placement{key}", most=_most(limits))
+        most = {"ranks": limits.ranks, "threads": limits.threads, "cores_per_rank": limits.threads} if limits else {}
+        placement = placement_form(begin, f"placement{key}", most=most)
         placement = _counting(placement, f"matrix{key}")
-        settings = _Settings(chosen.name, values, placement, uploads, prediction)
-        st.fragment(run_every=START_EVERY)(_start)(session.name, identity, settings)
+        settings = (chosen.name, values, placement, uploads)  # not yet checked
+        st.fragment(run_every=START_EVERY)(_start)(session.name, identity, settings, prediction)
 
 
 def _prediction_field(chosen: Workload, run: RunRecord | None) -> str | float | None:
@@ -199,16 +194,6 @@ def _counting(placement: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     elif counts:
         environment = {name: value for name, value in environment.items() if name not in COUNTING}
     return {**placement, "environment": environment}
-
-
-def _workload_cards() -> None:
-    """All workloads as cards, in the order in which they are taught; a button fills in the form."""
-    with st.container(key="workload-cards"):
-        for column, (name, workload) in blocks.abreast(list(workloads().items()), 2):
-            with column, st.container(border=True, height="stretch"):
-                st.markdown(f"**{frame.plain(_title(name))}**\n\n{frame.plain(workload.summary)}")
-                if not workload.lacks() and st.button("Set up", key=f"set-up-{name}", icon=":material/tune:"):
-                    _fill_in(workload=name)
 
 
 def _workload(run: RunRecord | None) -> Workload:
@@ -256,33 +241,20 @@ def _preset(workload: Workload, session: SessionRecord, limits: Limits | None) -
     return preset
 
 
-def _change(run: RunRecord) -> Action | None:
-    """The change of a run's settings that the address names by its number."""
-    changes = {str(number): action for number, action in enumerate(recommended(run), 1)}
-    return changes.get(st.query_params.get("change", ""))
-
-
 def _cores(session: SessionRecord) -> int:
     """The cores of all hosts of a session; 0 while nobody knows them."""
     cores = {unit["core"] for unit in session.machine.get("units", ())}
     return len(cores) * max(len(session.placement.get("hosts") or ()), 1)
 
 
-def _most(limits: Limits | None) -> dict[str, int]:
-    """The largest values of a placement within these limits."""
-    if limits is None:
-        return {}
-    return {"ranks": limits.ranks, "threads": limits.threads, "cores_per_rank": limits.threads}
-
-
-def _start(session: str, identity: Identity, settings: _Settings) -> None:
+def _start(session: str, identity: Identity, settings: Settings, prediction: str | float | None) -> None:
     """The button that starts the run, with the estimate of its time; while the session takes none, it can't be pressed,
     and the form says why."""
     with st.container(key="start", gap="small"):
         now = frame.store().session(session)
         why = frame.not_up(now)
-        ranks = settings.placement["ranks"]
-        estimate = run_estimate(frame.store(), settings.workload, settings.params, ranks)
+        workload, params, placement, uploads = settings
+        estimate = run_estimate(frame.store(), workload, params, placement["ranks"])
         if identity.role == "learner" or now.limits.everybody:
             estimate += f" This session ends a run after {now.limits.minutes:g} minutes."
         st.caption(why or f":material/timer: {frame.plain(estimate)}")
@@ -292,20 +264,13 @@ def _start(session: str, identity: Identity, settings: _Settings) -> None:
         )
         with refusal, blocks.errors():
             if pressed:
-                _submit(now, identity, settings)
-
-
-def _submit(session: SessionRecord, identity: Identity, settings: _Settings) -> None:
-    """Start the run, keep the prediction, and show the run. Raises BadInput."""
-    missing = [name for name, value in settings.params.items() if value == UPLOAD and name not in settings.uploads]
-    if missing:
-        raise BadInput(f"{missing[0].capitalize()}: choose a file to upload first.")
-    store = frame.store()
-    params, placement = settings.params, settings.placement
-    started = actions.submit(store, identity, session, settings.workload, params, placement, settings.uploads)
-    if settings.prediction is not None:
-        store.keep_guess(identity.id, about_run(started.id), {"guess": settings.prediction})
-    _fill_in(run=str(started.id))
+                for name, value in params.items():
+                    if value == UPLOAD and name not in uploads:
+                        raise BadInput(f"{name.capitalize()}: choose a file to upload first.")
+                started = actions.submit(frame.store(), identity, now, *settings)
+                if prediction is not None:
+                    frame.store().keep_guess(identity.id, about_run(started.id), {"guess": prediction})
+                _fill_in(run=str(started.id))
 
 
 def about_run(run_id: int) -> str:

@@ -77,7 +77,7 @@ def test_a_grid_varies_settings_of_its_workload_too(open_page: Open, store: Stor
 @pytest.mark.parametrize(
     ("kind", "name", "value", "why"),
     [
-        ("scaling", "ranks", "1,x", "'x' is no number of ranks"),
+        ("scaling", "ranks", "1,x", "ranks is 'x'"),
         ("grid", "vary", "nonsense=1", "is nothing that a study of"),
         ("grid", "vary", "ranks", "should be like NAME=value"),
         ("tune", "budget", "soon", "is no time"),

@@ -32,7 +32,7 @@ from workshop.sessions.launchers import site
 from workshop.store.store import Store
 from workshop.study import cards, export, terminal
 from workshop.study.kinds import report, title
-from workshop.web.quiz import report as quiz_report
+from workshop.web.quiz.results import write_report
 
 BEFORE = Path(__file__).parent / "before"
 KNOWN: Mapping[str, Any] = json.loads((BEFORE / "known.json").read_text())
@@ -107,7 +107,7 @@ def test_a_round_has_its_results(store: Store, number: str) -> None:
     known, found = KNOWN["rounds"][number], reader.read(store, int(number))
     assert (len(found.players), len(found.answers)) == (known["players"], known["answers"])
     assert sum(one.points or 0.0 for one in found.answers) == pytest.approx(known["points"])
-    assert found.title in quiz_report.write(find(found)).decode()
+    assert found.title in write_report(find(found)).decode()
 
 
 def test_sessions_can_be_started_again_where_they_ran(store: Store, tmp_path: Path) -> None:

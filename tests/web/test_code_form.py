@@ -7,7 +7,7 @@ from limits import RateLimitItemPerHour
 from starlette.routing import Route
 
 from tests.web.dashboard import Visitor
-from tests.web.quiz.serving import served
+from tests.web.serving import served
 from workshop.store.store import Store
 from workshop.web import limits
 from workshop.web.auth import new_secrets

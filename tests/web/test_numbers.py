@@ -13,7 +13,7 @@ LONG = "9" * 5000  # more digits than Python reads
 @pytest.mark.parametrize(
     "path",
     [
-        *("/artifact/{}/original.png", "/quiz/{}", "/quiz/{}/host", "/quiz/{}/projector", "/quiz/{}/code.svg"),
+        *("/artifact/{}/original.png", "/quiz/{}", "/quiz/{}/host", "/quiz/{}/projector"),
         *("/quiz/{}/picture/one", "/quiz/{}/results", "/quiz/{}/results.csv"),
     ],
 )

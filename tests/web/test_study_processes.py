@@ -86,7 +86,7 @@ def test_started_by_a_thread_that_ends_stopped_killed_with_the_dashboard_and_gon
         Runners().stop(INSTRUCTOR, study.id)
 
     here.stop(INSTRUCTOR, study.id)
-    assert running.ended.wait(limit(60)), "it ends when it is asked to"
+    running.process.wait(limit(60))
     assert running.process.returncode == 130 and not running.failed
     assert not psutil.pid_exists(running.process.pid), "no zombie is left"
     assert store.run(run.id).status == "cancelled"
@@ -104,7 +104,7 @@ def test_started_by_a_thread_that_ends_stopped_killed_with_the_dashboard_and_gon
 
     # It can be gone on with, in the same session: what was left running isn't run again.
     again = here.start(store, INSTRUCTOR, study.id, session.now)
-    assert again.ended.wait(limit(120))
+    again.process.wait(limit(120))
     assert (again.process.returncode, again.failed) == (0, "")
     assert store.study(study.id).state == "completed"
     assert [run.status for run in reversed(store.runs())] == ["cancelled", "completed", "completed"]
@@ -117,7 +117,7 @@ def test_one_that_fails_says_why_and_one_that_is_deaf_is_killed(
     store, here = session.store, Runners()
     gone = store.create_study("scaling", "nonsense", {"weak": False, "rate": "x", "unit": "x"}, [trial(1, 0.1)])
     running = here.start(store, INSTRUCTOR, gone.id, session.now)
-    assert running.ended.wait(limit(60))
+    running.process.wait(limit(60))
     assert "There is no workload 'nonsense'" in running.failed
 
     deaf = study_of(store, trial(1, 20.0))
@@ -126,7 +126,7 @@ def test_one_that_fails_says_why_and_one_that_is_deaf_is_killed(
     monkeypatch.setattr(study_processes, "GIVE_UP", 0.5)
     os.kill(running.process.pid, signal.SIGSTOP)
     here.stop(INSTRUCTOR, deaf.id)
-    assert running.ended.wait(limit(60)), "it is killed"
+    running.process.wait(limit(60))
     assert running.process.returncode == -signal.SIGKILL
     store.request_cancel(run.id)
     # Its conductor says what becomes of the session: only after its last word the test may have one.

@@ -116,12 +116,12 @@ def results(
     from workshop.quiz.results import gradebook as grades
     from workshop.quiz.results import reader, spreadsheets
     from workshop.quiz.results.findings import find
-    from workshop.web.quiz import report
+    from workshop.web.quiz.results import write_report
 
     with common.store() as store:
         findings = find(reader.read(store, round), anonymous=anonymous)
     writers = [(csv, lambda: spreadsheets.csv(findings)), (xlsx, lambda: spreadsheets.xlsx(findings))]
-    writers.append((html, lambda: report.write(findings)))
+    writers.append((html, lambda: write_report(findings)))
     if gradebook is not None:
         name = f"{findings.results.deck.deck}-round-{round}.grades-{gradebook}.csv"
         writers.append((Path(name), lambda: grades.of_round(findings).write(gradebook)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.client
-import io
 import socket
 import urllib.request
 from contextlib import suppress
@@ -83,8 +82,6 @@ def _network_address() -> str:
 
 
 @lru_cache(maxsize=64)
-def qr_code(text: str) -> bytes:
-    """A QR code as SVG."""
-    image = io.BytesIO()
-    segno.make(text).save(image, kind="svg", border=2, scale=8, xmldecl=False)
-    return image.getvalue()
+def qr_code(text: str) -> str:
+    """A QR code as an SVG, in a data URI."""
+    return str(segno.make(text).svg_data_uri(border=2, scale=8))

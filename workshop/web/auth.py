@@ -17,20 +17,24 @@ from workshop.store.store import Store
 INSTRUCTOR = "instructor_token_sha256"  # keys of the store's settings
 CLASS_CODE = "class_code"
 ADMISSION = "class_admission"  # "closed": nobody new may join the class
-LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is read as another one
-CODE_LENGTH = 6
+_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # none that is read as another one
 TICKET_SECONDS = 30.0
 
 
 def new_secrets(store: Store) -> tuple[str, str]:
     """Make the instructor's token and the class code. Older ones become invalid, with all cookies that came from them.
     Players of a quiz stay, because they use the code of their round. New learners may join then."""
-    token, code = secrets.token_urlsafe(24), "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH))
+    token, code = secrets.token_urlsafe(24), new_code()
     store.set_setting(INSTRUCTOR, hashed(token))
     store.set_setting(CLASS_CODE, code)
     store.set_setting(ADMISSION, "open")
     store.log_out_all(("instructor", "learner"))
     return token, code
+
+
+def new_code() -> str:
+    """A code of six letters and digits, one of a billion."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(6))
 
 
 def log_everybody_out(store: Store) -> tuple[str, str]:

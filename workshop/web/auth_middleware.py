@@ -138,7 +138,7 @@ class AuthMiddleware:
         headers = Headers(scope=scope)
         writes = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
         if writes and not same_origin(headers):
-            await self._refuse(scope, receive, send, "This request comes from another site.")
+            await refuse(scope, receive, send, "This request comes from another site.")
             return
         if scope["type"] == "http":
             send = _with_security_headers(send, self._frames)
@@ -151,7 +151,7 @@ class AuthMiddleware:
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
                 await RedirectResponse(_way_in(scope), 303)(scope, receive, send)
             else:
-                await self._refuse(scope, receive, send, "Join the class first, at /join.")
+                await refuse(scope, receive, send, "Join the class first, at /join.")
             return
         marked = self._marked(scope, secret, identity)
 
@@ -186,13 +186,16 @@ class AuthMiddleware:
         set_cookie(response, self.cookie, cookie)
         return response
 
-    @staticmethod
-    async def _refuse(scope: Scope, receive: Receive, send: Send, why: str) -> None:
-        if scope["type"] == "http":
-            await JSONResponse({"error": why}, 403)(scope, receive, send)
-            return
-        await receive()  # the request to connect
-        await send({"type": "websocket.close", "code": 1008, "reason": why})
+
+async def refuse(
+    scope: Scope, receive: Receive, send: Send, why: str, answer: Response | None = None, code: int = 1008
+) -> None:
+    """Refuse a request with an answer (default: 403 with the reason), or close a WebSocket with a code."""
+    if scope["type"] == "http":
+        await (answer or JSONResponse({"error": why}, 403))(scope, receive, send)
+        return
+    await receive()  # the request to connect
+    await send({"type": "websocket.close", "code": code, "reason": why})
 
 
 def set_cookie(response: Response, name: str, value: str) -> None:

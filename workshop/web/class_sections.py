@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -73,21 +73,6 @@ def _with_last_action(attendance: Attendance, learner: LearnerProgress | None) -
     return replace(attendance, action=f"{lab.last} ({lab.lab.label})", acted_at=lab.last_at)
 
 
-def roster_rows(roster: Iterable[Attendance], now: float) -> list[dict[str, Any]]:
-    """The roster in words, for the live page."""
-    return [
-        {
-            "name": entry.nickname,
-            "present": is_present(entry, now),
-            "here": "here" if is_present(entry, now) else time_ago(entry.seen_at, now),
-            "joined": time_ago(entry.created_at, now),
-            "action": f"{entry.action}, {time_ago(entry.acted_at, now)}" if entry.action else "",
-            "help": f"asked {time_ago(entry.help_asked_at, now)}" if entry.help_asked_at else "",
-        }
-        for entry in roster
-    ]
-
-
 def write_roster(store: Store, class_: Class, now: float) -> bytes:
     """The roster as CSV; times are local."""
     rows = []
@@ -113,12 +98,23 @@ class ClassLook:
         places = _shown_labs(class_, classroom.pace(self._room.store).lab)
         stuck = [{"name": learner.name, "words": learner.stuck.words, "hint": cut(learner.stuck.hint)}
                  for learner in learners if learner.stuck]  # fmt: skip
+        roster = [
+            {
+                "name": entry.nickname,
+                "present": is_present(entry, now),
+                "here": "here" if is_present(entry, now) else time_ago(entry.seen_at, now),
+                "joined": time_ago(entry.created_at, now),
+                "action": f"{entry.action}, {time_ago(entry.acted_at, now)}" if entry.action else "",
+                "help": f"asked {time_ago(entry.help_asked_at, now)}" if entry.help_asked_at else "",
+            }
+            for entry in read_roster(self._room.store, class_, now)
+        ]
         return {
             "labs": dumps([_lab(class_.labs[place], place, learners) for place in places]),
             "stuck": dumps(stuck),
             "learners": dumps([_row(learner, now, places) for learner in learners]),
             "others": dumps([_row(learner, now, places) for learner in class_.learners if learner.quizzes_only]),
-            "roster": dumps(roster_rows(read_roster(self._room.store, class_, now), now)),
+            "roster": dumps(roster),
             "notes": dumps(self._room.problems),
         }
 
@@ -137,26 +133,19 @@ class LearnerLook:
         return {"learner": live(learner_cards(learners[0], now) if learners else [unknown]), "name": dumps(self._name)}
 
 
-def _lab(lab: Outline, number: int, learners: list[LearnerProgress]) -> dict[str, Any]:
-    at_it = [learner.labs[number] for learner in learners if learner.labs[number].at_it]
-    return {
-        "name": lab.name,
-        "number": lab.number,
-        "title": lab.title,
-        "exercises": len(lab.exercises),
-        "begun": len(at_it),
-        "done": sum(standing_in_lab.finished for standing_in_lab in at_it),
-    }
+def _lab(lab: Outline, place: int, learners: list[LearnerProgress]) -> dict[str, Any]:
+    at_it = [learner.labs[place] for learner in learners if learner.labs[place].at_it]
+    counts = {"begun": len(at_it), "done": sum(where.finished for where in at_it)}
+    return {"name": lab.name, "number": lab.number, "title": lab.title, "exercises": len(lab.exercises), **counts}
 
 
 def _shown_labs(class_: Class, pace: str) -> list[int]:
     """The places of the labs that have a column: the one at which the class is comes first, then those that somebody
     has begun; all labs where that is none."""
-    begun = [
-        place for place in range(len(class_.labs)) if any(learner.labs[place].begun for learner in class_.learners)
-    ]
-    current = [place for place, lab in enumerate(class_.labs) if lab.name == pace]
-    return list(dict.fromkeys([*current, *begun])) or list(range(len(class_.labs)))
+    places = range(len(class_.labs))
+    begun = [place for place in places if any(learner.labs[place].begun for learner in class_.learners)]
+    current = [place for place in places if class_.labs[place].name == pace]
+    return list(dict.fromkeys([*current, *begun])) or list(places)
 
 
 def _row(learner: LearnerProgress, now: float, places: list[int]) -> dict[str, Any]:
@@ -170,11 +159,12 @@ def _row(learner: LearnerProgress, now: float, places: list[int]) -> dict[str, A
 
 
 def _cell(where: LabStanding) -> dict[str, Any]:
+    marks = []
+    for exercise in where.exercises if where.at_it else ():
+        tries = f" ({say.count(exercise.tries, 'check')})" if exercise.tries else ""
+        marks.append({"mark": exercise.mark, "words": f"{exercise.id}: {MARKS[exercise.mark]}{tries}"})
     return {
-        "marks": [
-            {"mark": exercise.mark, "words": f"{exercise.id}: {MARKS[exercise.mark]}{_tries(exercise)}"}
-            for exercise in (where.exercises if where.at_it else ())
-        ],
+        "marks": marks,
         "solved": where.solved,
         "of": len(where.exercises),
         "finished": where.finished,
@@ -206,9 +196,11 @@ def _lab_card(where: LabStanding, now: float) -> Card:
         rows = [_exercise(exercise, now) for exercise in where.exercises]
         parts.append(table(("Exercise", "State", "Checks", "Last hint"), rows))
     if where.predictions:
-        guesses = [(guess.id, value_words(guess.guess), value_words(guess.measured)) for guess in where.predictions]
-        rows = [(name, guess or "–", measured or "not yet") for name, guess, measured in guesses]
-        parts.append(table(("Prediction", "Predicted", "Measured"), rows))
+        guesses = [
+            (guess.id, value_words(guess.guess) or "–", value_words(guess.measured) or "not yet")
+            for guess in where.predictions
+        ]
+        parts.append(table(("Prediction", "Predicted", "Measured"), guesses))
     parts += [words(line(_quiz(quiz))) for quiz in where.quizzes]
     return Card(where.lab.name, where.lab.label, tuple(parts))
 
@@ -226,10 +218,6 @@ def _quiz(quiz: QuizProgress) -> str:
     so_far = f", {quiz.answered} answered so far" if quiz.answered < quiz.questions else ""
     result = f"{say.quantity(quiz.right)} of {quiz.questions} right{so_far}"
     return f"Quiz {KINDS[quiz.kind]}: {say.percent(quiz.share)} ({result})"
-
-
-def _tries(exercise: ExerciseProgress) -> str:
-    return f" ({say.count(exercise.tries, 'check')})" if exercise.tries else ""
 
 
 def value_words(value: Any) -> str:
@@ -251,28 +239,23 @@ def write_csv(class_: Class) -> bytes:
     rows = []
     for learner in class_.learners:
         for where in learner.labs:
-            for cells in _cells(where) if where.begun else ():
-                row = {"learner": learner.name, "lab": where.lab.name, "number": where.lab.number, **cells}
-                row["minutes in the lab"] = round(where.minutes, 1)
-                rows.append(row)
+            about = (learner.name, where.lab.name, where.lab.number, round(where.minutes, 1))
+            rows += [dict(zip(HEADINGS, about, strict=False)) | cells for cells in _cells(where) if where.begun]
     return table_csv(rows, HEADINGS)
 
 
 def _cells(where: LabStanding) -> Iterator[dict[str, Cell]]:
     for exercise in where.exercises:
-        yield {
-            "kind": "exercise",
-            "item": exercise.id,
+        cells: dict[str, Cell] = {
             "state": exercise.state or "not tried",
             "tries": exercise.tries,
             "wrong in a row": exercise.wrong,
-            "hint": exercise.said,
-            "right since": when(exercise.right_at),
-            "changed": when(exercise.at),
         }
+        cells |= {"hint": exercise.said, "right since": when(exercise.right_at), "changed": when(exercise.at)}
+        yield {"kind": "exercise", "item": exercise.id, **cells}
     for guess in where.predictions:
-        cells: dict[str, Cell] = {"guess": guess.guess, "measured": guess.measured}
-        yield {"kind": "prediction", "item": guess.id, **cells, "changed": when(guess.at)}
+        cells = {"guess": guess.guess, "measured": guess.measured, "changed": when(guess.at)}
+        yield {"kind": "prediction", "item": guess.id, **cells}
     for quiz in where.quizzes:
         cells = {"right answers": round(quiz.right, 2), "questions": quiz.questions, "answered": quiz.answered}
         yield {"kind": "quiz", "item": quiz.kind, **cells, "changed": when(quiz.at)}

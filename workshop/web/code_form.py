@@ -1,6 +1,6 @@
 """The form of a code and a nickname by which somebody comes in: a plain page for phones, without a script. `Join` is
-the form of the class. A code is looked at before anything is counted: a right one lets in, only wrong ones are
-limited."""
+the form of the class, `log_out` the way out. A code is looked at before anything is counted: a right one lets in, only
+wrong ones are limited."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ class CodeForm(ABC):
     async def _enter(self, request: Request) -> Response:
         try:
             form = await request_body.form(request)
-        except request_body.TooMuch:
-            return self.page(request, "That is far too much for a code and a nickname.", {}, 413)
+        except BadInput as error:
+            return self.page(request, str(error), {}, 413)
         place = await self.find(form.get("code", ""))
         if not place:
             identity = request.state.identity
@@ -123,3 +123,30 @@ def local(target: str) -> str:
     # Browsers take a backslash for a slash, and two of them for the start of a host's name.
     safe = target.isprintable() and target.startswith("/") and not target.startswith(("//", "/\\"))
     return target if safe else "/"
+
+
+async def log_out(store: Store, cookie: str, request: Request) -> Response:
+    """/leave: log out; for the instructor also to log everybody out. It needs no script."""
+    identity = request.state.identity
+    if identity is None:
+        return RedirectResponse("/join", 303)
+    if request.method != "POST":
+        return templates.page("leave", nickname=identity.nickname, role=identity.role)
+    try:
+        form = await request_body.form(request)
+    except BadInput as error:
+        return templates.page("plain", 413, title="Log out", words=str(error))
+    if form.get("who") != "all":
+        await run_in_threadpool(store.log_out, identity.id)
+        response: Response = RedirectResponse("/join", 303)
+        response.headers["cache-control"] = "no-store"
+        response.delete_cookie(cookie)
+        return response
+    if identity.role != "instructor":
+        return templates.page("plain", 403, title="Log out", words="Only the instructor can log everybody out.")
+    token, code = await run_in_threadpool(auth.log_everybody_out, store)
+    _, secret = await run_in_threadpool(auth.let_in, store, "instructor", identity.nickname)
+    address = f"{request.url.scheme}://{request.url.netloc}"
+    response = templates.page("left", address=address, token=token, code=code)
+    set_cookie(response, cookie, secret)
+    return response

@@ -15,6 +15,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from workshop.web import templates
+from workshop.web.auth_middleware import refuse
 
 REQUESTS = RateLimitItemPerMinute(3000, namespace="requests of a person")
 VISITS = RateLimitItemPerMinute(6000, namespace="requests of visitors")  # of one address, for a large class that joins
@@ -41,18 +42,11 @@ class LimitMiddleware:
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
     why = "Too many requests came within a minute; please wait."
-    if scope["type"] == "websocket":
-        await receive()  # the request to connect
-        await send({"type": "websocket.close", "code": TRY_LATER, "reason": why})
-        return
-    wants_page = "text/html" in Headers(scope=scope).get("accept", "")
-    answer: Response = (
-        templates.page("plain", 429, title="Please wait", words=why)
-        if wants_page
-        else JSONResponse({"error": why}, 429)
-    )
+    answer: Response = JSONResponse({"error": why}, 429)
+    if "text/html" in Headers(scope=scope).get("accept", ""):
+        answer = templates.page("plain", 429, title="Please wait", words=why)
     answer.headers.update({"retry-after": "10", "cache-control": "no-store"})
-    await answer(scope, receive, send)
+    await refuse(scope, receive, send, why, answer, TRY_LATER)
 
 
 def hit(item: RateLimitItem, key: Hashable) -> bool:
@@ -71,11 +65,8 @@ def network(address: str) -> str:
         read = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(read, ipaddress.IPv4Address):
-        return str(read)
-    if read.ipv4_mapped is not None:
-        return str(read.ipv4_mapped)
-    return str(ipaddress.ip_network((read, 64), strict=False))
+    read = getattr(read, "ipv4_mapped", None) or read
+    return str(read if read.version == 4 else ipaddress.ip_network((read, 64), strict=False))
 
 
 @cache

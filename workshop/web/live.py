@@ -11,7 +11,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import asynccontextmanager, suppress
 from functools import lru_cache, partial
-from typing import Protocol, get_args
+from typing import get_args
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -35,14 +35,9 @@ SHARE = 0.25  # of the time that one poller may keep a thread and the database b
 log = logging.getLogger(__name__)
 
 
-class LiveSource(Protocol):
-    """Reads one thing from the store, in a worker thread and never twice at a time."""
-
-    every: float  # seconds until the next look
-
-    def __call__(self) -> Mapping[str, str]:
-        """Sections that may have changed, as JSON."""
-        ...
+# Each reads one thing from the store, in a worker thread and never twice at a time. A call returns sections that may
+# have changed, as JSON; `every` has the seconds until the next look.
+LiveSource = RunLook | SessionLook | ClassLook | LearnerLook
 
 
 class Topic:

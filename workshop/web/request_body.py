@@ -1,4 +1,4 @@
-"""What visitors send: bodies of requests, read up to a limit, and numbers in addresses."""
+"""What visitors send: bodies of requests, read up to a limit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from typing import Any
 from urllib.parse import parse_qs
 
-from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 
 from workshop.core.errors import BadInput
@@ -14,12 +13,8 @@ from workshop.core.errors import BadInput
 LARGEST_FORM = 80_000  # bytes: enough to read a nickname of 10,000 characters, which is then refused
 
 
-class TooMuch(BadInput):
-    """More was sent than is read."""
-
-
 async def form(request: Request) -> dict[str, str]:
-    """The fields of a form, the first of each name. Raises TooMuch."""
+    """The fields of a form, the first of each name. Raises BadInput."""
     body = await _body(request, LARGEST_FORM)
     return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
 
@@ -40,14 +35,5 @@ async def _body(request: Request, most: int) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > most:
-            raise TooMuch(f"That is far too much; at most {most:,} bytes are read.")
+            raise BadInput(f"That is far too much; at most {most:,} bytes are read.")
     return body
-
-
-class _Number(IntegerConvertor):
-    regex = "[0-9]{1,18}"  # more digits than the number of anything has, and than Python reads
-
-
-def read_in_routes() -> None:
-    """Every `{...:int}` of routes that are made from now on has few digits."""
-    register_url_convertor("int", _Number())

@@ -5,26 +5,32 @@ from __future__ import annotations
 import logging
 import resource
 import sys
+from functools import partial
 from importlib import import_module
+from importlib.resources import files
+from logging.handlers import RotatingFileHandler
 from typing import Any
 
 import uvicorn
+from starlette.convertors import IntegerConvertor, StringConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.routing import Route
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from workshop import registry
 from workshop.core import config
 from workshop.core.environment import raise_limits
 from workshop.report.figures import theme
 from workshop.sessions.supervisor import check_port
 from workshop.store.read_only import recorded
 from workshop.store.store import Store
-from workshop.web import actions, address, artifacts, live, logout, request_body, streamlit_page, templates
+from workshop.web import actions, address, artifacts, live, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
-from workshop.web.code_form import Join
+from workshop.web.code_form import Join, log_out
 from workshop.web.limits import LimitMiddleware
-from workshop.web.logs import LimitedLog
 from workshop.web.quiz import routes as quiz
 
 STREAMLIT_SETTINGS: dict[str, Any] = {
@@ -63,6 +69,7 @@ STREAMLIT_SETTINGS: dict[str, Any] = {
 
 
 LARGEST_MESSAGE = 4 << 20  # bytes on a WebSocket: all that stands in the fields of a page
+LARGEST_LOG = 8 << 20  # bytes of the file, and of the older one beside it
 GRACE = 1  # seconds for requests that are under way when the server is asked to end
 
 
@@ -83,23 +90,24 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
 
     streamlit_config.get_config_files = lambda file_name: []  # the user's settings are for other apps
     load_config_options(STREAMLIT_SETTINGS)
-    request_body.read_in_routes()
+    IntegerConvertor.regex = "[0-9]{1,18}"  # no number of anything has more digits, and Python reads no more
     folder = config.app_folder()
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))  # pages import what they share from there
     templates.mark(recorded(store.database))
     join = Route("/join", Join(store, cookie_name(port)).respond, methods=["GET", "POST"])
+    leave = Route("/leave", partial(log_out, store, cookie_name(port)), methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
         routes=[
             join,
             Route("/accessibility", lambda _: templates.page("accessibility")),
-            *logout.routes(store, cookie_name(port)),
+            leave,
             *live.routes(store),
             *artifacts.routes(store),
             *actions.routes(store),
             *quiz.routes(store, cookie_name(port)),
-            *streamlit_page.routes(),
+            *_streamlit_routes(),
         ],
         middleware=[
             Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
@@ -109,6 +117,34 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
     )
 
 
+class _Unknown(StringConvertor):
+    """Any path but those below which Streamlit has files and routes, and those that it sends on without their slash."""
+
+    regex = r"(?!(?:_stcore|static|media|component)/|favicon\.png$|manifest\.json$).*[^/]"
+
+
+def _streamlit_routes() -> list[BaseRoute]:
+    """Streamlit's page at the addresses of our pages, with something to show before its scripts have drawn anything,
+    which takes seconds. Any other address is a 404, where Streamlit would send its page, too: these routes come last,
+    since the last one takes all that is left."""
+    register_url_convertor("unknown", _Unknown())
+    index = (files("streamlit") / "static" / "index.html").read_text(encoding="utf-8")
+    page = index.replace("</head>", f"{templates.render('loading', theme=theme)}</head>", 1)
+
+    def show(request: Request) -> Response:
+        return HTMLResponse(page, headers={"cache-control": "no-cache"})
+
+    def lost(request: Request) -> Response:
+        words, link = "There is no page at this address.", ("/", "Go to the first page")
+        return templates.page("plain", 404, title="No such page", words=words, link=link)
+
+    return [
+        Route("/home", lambda _: RedirectResponse("/")),  # which Streamlit only knows as the first page
+        *(Route(path, show) for path in ("/", *(f"/{page.name}" for page in registry.pages()))),
+        Route("/{path:unknown}", lost),
+    ]
+
+
 def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
     """Serve until SIGTERM or SIGINT; pages of the origins `framed_by` may show ours in a frame. `proxy`: the address of
     a reverse proxy, which is believed from where requests come (X-Forwarded-For); nobody else is. Raises BadInput where
@@ -116,8 +152,8 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
     check_port(host, port)
     raise_limits()  # each connection of a learner is an open file
     with Store.open() as store:
-        sys.stderr = LimitedLog(sys.stderr)
-        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s")
+        log = RotatingFileHandler(config.home() / "dashboard.log", maxBytes=LARGEST_LOG, backupCount=1)
+        logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s", handlers=[log])
         server = uvicorn.Server(configuration(build(store, port, framed_by), host, port, proxy))
         # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in
         # other threads while it is half there.
@@ -128,18 +164,19 @@ def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
 
 def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Config:
     """How the server serves; see `serve`."""
-    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]  # below 0: any number
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]  # open files; below 0: any number
     return uvicorn.Config(
         app,
         host=host,
         port=port,
         access_log=False,  # addresses may hold tokens
+        log_config=None,  # its records go where ours go
         log_level="warning",
         http="h11",  # refuses long heads
         ws="websockets-sansio",
         ws_max_size=LARGEST_MESSAGE,
         ws_per_message_deflate=False,  # packed again for every viewer, it would cost more than it saves
-        limit_concurrency=files // 2 if files > 0 else None,  # the rest is for what is opened otherwise
+        limit_concurrency=most // 2 if most > 0 else None,  # the rest is for what is opened otherwise
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,  # a watching browser asks for the next picture within that
         server_header=False,

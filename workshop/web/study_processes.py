@@ -13,7 +13,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from workshop.core import config
@@ -38,12 +38,15 @@ class StudyProcess:
     process: subprocess.Popen[bytes]
     log: Path
     stopping: bool = False
-    ended: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def ended(self) -> bool:
+        return self.process.poll() is not None
 
     @property
     def failed(self) -> str:
         """Its last words, where it ended otherwise than well or by being asked to; else empty."""
-        if not self.ended.is_set() or self.stopping or self.process.returncode in (0, 130):
+        if not self.ended or self.stopping or self.process.returncode in (0, 130):
             return ""
         with suppress(OSError):
             lines = [line.strip() for line in self.log.read_text(errors="replace").splitlines() if line.strip()]
@@ -53,7 +56,9 @@ class StudyProcess:
 
     def insist(self) -> None:
         """Kill the process where it hasn't ended in time after it was asked to stop."""
-        if not self.ended.wait(GIVE_UP):
+        try:
+            self.process.wait(GIVE_UP)
+        except subprocess.TimeoutExpired:
             self.process.kill()
 
 
@@ -72,18 +77,17 @@ class Runners:
         if not session.up:
             raise BadInput(f"Session {session.name} is {session.state}; launch it first.")
         study = store.study(study_id)
-        if study.state == "running":
-            raise BadInput(f"Study {study.id} goes on already.")
         with self._lock:
-            if (earlier := self._known.get(study.id)) is not None and not earlier.ended.is_set():  # about to begin
+            earlier = self._known.get(study.id)
+            if study.state == "running" or (earlier is not None and not earlier.ended):  # or is about to begin
                 raise BadInput(f"Study {study.id} goes on already.")
             self._only_one(store, session)
             log = config.home() / "studies" / f"{study.id}.log"
             log.parent.mkdir(mode=0o700, exist_ok=True)
             process = self._starter.submit(_spawn, study.id, session.name, log).result()
-            running = StudyProcess(study.id, session.name, process, log)
-            self._known[study.id] = running
-        threading.Thread(target=self._wait, args=(running,), name=f"study {study.id}", daemon=True).start()
+            running = self._known[study.id] = StudyProcess(study.id, session.name, process, log)
+        # Whoever starts a process has to take note of its end, or it stays in the process table.
+        threading.Thread(target=process.wait, name=f"study {study.id}", daemon=True).start()
         return running
 
     def stop(self, identity: Identity, study_id: int) -> None:
@@ -91,7 +95,7 @@ class Runners:
         for learners, and where this dashboard doesn't run that study."""
         only_instructor(identity)
         running = self.find(study_id)
-        if running is None or running.ended.is_set():
+        if running is None or running.ended:
             raise BadInput(
                 f"Study {study_id} is not run by this dashboard, so it can't be stopped here; whoever runs it can "
                 "with Ctrl-C."
@@ -111,7 +115,7 @@ class Runners:
         running = {
             process.study_id
             for process in self._known.values()
-            if not process.ended.is_set() and process.session == session.name
+            if not process.ended and process.session == session.name
         }
         for study in store.studies(limit=RECENT):
             if study.state == "running" and study.id not in running:
@@ -122,11 +126,6 @@ class Runners:
             raise BadInput(
                 f"Study {min(running)} goes on in session {session.name}; stop it, or wait until it is done."
             )
-
-    def _wait(self, running: StudyProcess) -> None:
-        """Take note of its end, or it would stay in the process table."""
-        running.process.wait()
-        running.ended.set()
 
 
 def _spawn(study_id: int, session: str, log: Path) -> subprocess.Popen[bytes]:

@@ -20,7 +20,7 @@ from workshop.quiz.deck import Deck
 from workshop.quiz.results import spreadsheets
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
-from workshop.web.quiz import report
+from workshop.web.quiz.results import style, write_report
 
 NASTY = [
     '=HYPERLINK("http://example.org")',
@@ -122,7 +122,7 @@ def test_a_workbook_has_three_sheets_with_heads_that_stay() -> None:
 
 
 def test_the_report_shows_all_as_text_and_asks_nobody_for_anything() -> None:
-    page = Page(report.write(find(named(NASTY))))
+    page = Page(write_report(find(named(NASTY))))
     loading = {*("script", "img", "link", "iframe", "object", "embed", "base", "form", "a", "audio", "video", "image")}
     assert not loading & set(page.elements)
     assert not [name for name, _ in page.attributes if name in ("href", "src", "style") or name.startswith("on")]
@@ -132,8 +132,8 @@ def test_the_report_shows_all_as_text_and_asks_nobody_for_anything() -> None:
     policy = next(value for name, value in page.attributes if name == "content" and "default-src" in value)
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
-    assert "url(" not in report.style()
-    assert "@import" not in report.style()
+    assert "url(" not in style()
+    assert "@import" not in style()
 
 
 def test_markup_in_a_deck_is_shown_as_text() -> None:
@@ -146,7 +146,7 @@ def test_markup_in_a_deck_is_shown_as_text() -> None:
         "options": [{"text": evil, "right": True}, {"text": f"b{evil}", "feedback": evil}],
     }
     of = Deck.model_validate({"deck": "evil", "title": evil, "questions": [question]})
-    page = Page(report.write(find(made(of, [{"q": 0}, {"q": 1}, {"q": 1}]))))
+    page = Page(write_report(find(made(of, [{"q": 0}, {"q": 1}, {"q": 1}]))))
     assert "script" not in page.elements
     assert page.text.count(evil) >= 5
 
@@ -156,7 +156,7 @@ def test_every_size_of_class_has_all_files(learners: int) -> None:
     found = find(whole_class(learners))
     assert len(from_csv(found.results)) == learners * 7
     assert len(openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found))).sheetnames) == 3
-    text = Page(report.write(found)).text
+    text = Page(write_report(found)).text
     for part in ("Why", "Next", "Discrimination is"):
         assert part in text
     document = json.loads(json.dumps(found.as_json(), allow_nan=False))
@@ -168,7 +168,7 @@ def test_without_nicknames_none_is_anywhere() -> None:
     names = ["Ada Lovelace", "Grace Hopper", "Alan Turing"]
     wrong: list[dict[str, Any]] = [{"q1": 1, "q2": 1, "q3": 1, "q4": 1}] * 3
     found = find(made(deck(4), wrong, names), anonymous=True)
-    files = [spreadsheets.csv(found).decode(), report.write(found).decode(), json.dumps(found.as_json())]
+    files = [spreadsheets.csv(found).decode(), write_report(found).decode(), json.dumps(found.as_json())]
     book = openpyxl.load_workbook(io.BytesIO(spreadsheets.xlsx(found)))
     files.append(str([cell.value for sheet in book for line in sheet.iter_rows() for cell in line]))
     for text in files:

@@ -17,7 +17,7 @@ from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
 from workshop.store.records import QuizAnswer, QuizRound
 from workshop.store.store import Store
-from workshop.web.quiz import report
+from workshop.web.quiz.results import write_report
 
 
 def answer(store: Store, this: QuizRound, player: int, question: str, given: Any, at: float, **marks: Any) -> None:
@@ -151,7 +151,7 @@ def test_the_forgotten_are_nowhere(store: Store) -> None:
     grace = next(player for player in store.players(this.id) if player.nickname == "Grace Hopper")
 
     def written(read: Results) -> str:
-        return spreadsheets.csv(find(read)).decode() + report.write(find(read)).decode()
+        return spreadsheets.csv(find(read)).decode() + write_report(find(read)).decode()
 
     assert "grace hopper" in written(reader.read(store, this.id)).lower()
     assert store.forget_player(grace.id) == 2

@@ -14,7 +14,7 @@ from tests.quiz.nine import IDS, SECRETS, YAML, right
 from tests.support import until
 from tests.web import seed
 from tests.web.dashboard import Answer, Visitor
-from tests.web.quiz.serving import served
+from tests.web.serving import served
 from workshop.quiz import reader
 from workshop.quiz.types import place
 from workshop.store.store import Store

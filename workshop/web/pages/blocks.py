@@ -6,13 +6,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import streamlit as st
 
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
-from workshop.store.records import Identity, SessionRecord
+from workshop.store.records import Identity, RunRecord, SessionRecord, StudyRecord
 from workshop.web import actions
 from workshop.web.pages import frame
 from workshop.web.templates import render
@@ -21,15 +21,8 @@ ALL = "all"
 ROW, EDGE = 36, 39  # pixels of a table's row, and of its heading with the borders
 
 
-class Numbered(Protocol):
-    """A record of the store that has a number: a run, a study, a round."""
-
-    @property
-    def id(self) -> int: ...
-
-
 T = TypeVar("T")
-R = TypeVar("R", bound=Numbered)
+R = TypeVar("R", bound=RunRecord | StudyRecord)
 
 
 @contextmanager

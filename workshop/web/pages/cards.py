@@ -80,14 +80,11 @@ def _picked(picks: Sequence[Part], chosen: Any, key: str) -> None:
         with st.container(horizontal=True):
             for run in pick["runs"]:
                 links.run_link(run, f"Run {run}", icon=None)
-        _rank_map(pick["runs"][0], key)
-
-
-def _rank_map(run_id: int, key: str) -> None:
-    with blocks.errors():
-        run = frame.store().run(run_id)
-        for card in machine_card(f"Where the ranks of run {run_id} were", run.machine, run.rank_map, threads_of(run)):
-            show(card, f"picked-{key}")
+        with blocks.errors():
+            run = frame.store().run(pick["runs"][0])
+            title = f"Where the ranks of run {run.id} were"
+            for card in machine_card(title, run.machine, run.rank_map, threads_of(run)):
+                show(card, f"picked-{key}")
 
 
 def _figure(part: Part, key: str) -> None:

@@ -3,7 +3,6 @@ Beside it stands the visitor's menu."""
 
 from __future__ import annotations
 
-import base64
 import math
 import time
 from collections.abc import Callable
@@ -33,7 +32,12 @@ def bar(identity: Identity) -> None:
     draw = _instructor_line if instructor else _learner_line
     if frame.recorded() is None:
         if instructor:
-            _invitation(store)
+            values = invitation(store)
+            with (
+                st.container(key="code", width="content"),
+                st.popover(values["code"], icon=":material/qr_code_2:", help="The class code"),
+            ):
+                st.html(render("dashboard/invitation", **values))
         st.fragment(run_every=EVERY[identity.role])(draw)(store, identity)
     _menu(identity)
 
@@ -65,17 +69,8 @@ def invitation(store: Store) -> dict[str, Any]:
     base, reachable = address.for_learners(store, f"{visited.scheme}://{visited.netloc}" if visited.netloc else "")
     code = _look(store).code
     link = f"{base}/join?code={code}"
-    image = base64.b64encode(address.qr_code(link)).decode()
-    return {"code": code, "address": base.partition("://")[2], "link": link, "image": image, "reachable": reachable}
-
-
-def _invitation(store: Store) -> None:
-    values = invitation(store)
-    with (
-        st.container(key="code", width="content"),
-        st.popover(values["code"], icon=":material/qr_code_2:", help="The class code"),
-    ):
-        st.html(render("dashboard/invitation", **values))
+    image, host = address.qr_code(link), base.partition("://")[2]
+    return {"code": code, "address": host, "link": link, "image": image, "reachable": reachable}
 
 
 def _instructor_line(store: Store, identity: Identity) -> None:

@@ -3,23 +3,22 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any
 
 import streamlit as st
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from workshop.core.errors import BadInput
-from workshop.core.forms import EARLIER, LONGEST_NUMBER, applies, extra, is_run_number
+from workshop.core.forms import EARLIER, LONGEST_NUMBER, applies, extra, is_run_number, param_of_runs
 from workshop.core.placement import USUAL_MPI, Placement
 from workshop.mpi import inventory
 from workshop.mpi.implementations import IMPLEMENTATIONS
+from workshop.web.pages.blocks import abreast
 
 UPLOAD = "upload"
 Uploads = dict[str, tuple[str, bytes]]
+NUMBERS = {"integer": int, "number": float}  # by their names in a JSON schema
 FOLDED = ("mpi", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "environment")
 
 
@@ -42,89 +41,62 @@ def model_form(
     """
     values: dict[str, Any] = {name: start_values[name] for name in hidden if name in start_values}
     uploads: Uploads = {}
-    fields = model.model_fields
-    visible = [name for name in fields if name not in set(hidden)]
-    folded = [name for name in visible if extra(fields[name]).get("advanced") or name in set(advanced)]
-    form = _Form(model, start_values, key, values, uploads, choices or {}, most or {}, uploading)
-    for part, names in _parts(fields, [name for name in visible if name not in folded]).items():
-        if part:
-            with st.container(border=True):
-                st.markdown(f"**{part}**")
-                form.show(names)
-        else:
-            form.show(names)
-    if folded:
-        # Whoever is led here to set something behind the fold has to see it.
-        with st.expander(
-            "Advanced", expanded=any(_names_a_run(fields[name], start_values.get(name)) for name in folded)
-        ):
-            form.show(folded)
-    return values, uploads
+    fields, schemas = model.model_fields, model.model_json_schema().get("properties", {})
 
-
-def _parts(fields: Mapping[str, FieldInfo], names: Iterable[str]) -> dict[str, list[str]]:
-    """Names by the heading of their group; those without a group come first."""
-    parts: dict[str, list[str]] = {"": []}
-    for name in names:
-        parts.setdefault(extra(fields[name]).get("part", ""), []).append(name)
-    return parts
-
-
-def _names_a_run(field: FieldInfo, value: Any) -> bool:
-    return bool((extra(field).get("file") or {}).get("runs")) and is_run_number(value)
-
-
-@dataclass
-class _Form:
-    """Some fields of a model, and the values read from all of them so far."""
-
-    model: type[BaseModel]
-    start_values: Mapping[str, Any]
-    key: str
-    values: dict[str, Any]
-    uploads: Uploads
-    choices: Mapping[str, Mapping[str, str]]
-    most: Mapping[str, int]
-    uploading: bool
-
-    def show(self, names: list[str]) -> None:
-        """Choices and words first, since numbers may depend on them; then numbers, two in a row."""
-        numbers = [name for name in names if _kind(self.model.model_fields[name].annotation)[0] in (int, float)]
-        for name in names:
-            if name not in numbers and self._applies(name):
-                self._field(name)
-        numbers = [name for name in numbers if self._applies(name)]
-        for start in range(0, len(numbers), 2):
-            row = numbers[start : start + 2]
-            for column, name in zip(st.columns(len(row)), row, strict=True):
-                with column:
-                    self._field(name)
-
-    def _applies(self, name: str) -> bool:
-        return applies(self.model.model_fields[name], self.values)
-
-    def _field(self, name: str) -> None:
-        field = self.model.model_fields[name]
-        start = self.start_values.get(name, extra(field).get("page", field.get_default(call_default_factory=True)))
-        label, key = name.replace("_", " ").capitalize(), f"{self.key}-{name}"
+    def draw(name: str) -> None:
+        field = fields[name]
+        start = start_values.get(name, extra(field).get("page", field.get_default(call_default_factory=True)))
+        label, widget_key = name.replace("_", " ").capitalize(), f"{key}-{name}"
         if unit := extra(field).get("unit"):
             label = f"{label} [{unit}]"
         about = extra(field).get("file")
-        if name in self.choices:
-            self.values[name] = choice(label, self.choices[name], start, key, field.description)
+        if choices and name in choices:
+            values[name] = choice(label, choices[name], start, widget_key, field.description)
         elif about is None:
-            self.values[name] = _widget(field, label, field.description, start, key, self.most.get(name))
-        elif about.get("runs"):
-            self.values[name] = _run_number(label, field.description, start, key)
+            largest = most.get(name) if most else None
+            values[name] = _widget(schemas[name], label, field.description, start, widget_key, largest)
+        elif about.get("runs"):  # another value, like a path, isn't shown
+            number, hint = start if is_run_number(start) else "", "number of a run"
+            help_, longest = field.description, LONGEST_NUMBER
+            text = st.text_input(label, number, max_chars=longest, placeholder=hint, help=help_, key=widget_key)
+            values[name] = (text or "").strip()
         else:
-            about = about if self.uploading else {**about, "upload": False}
-            self.values[name] = _file(label, field.description, start, about, key)
-            if self.values[name] == UPLOAD:
-                file = st.file_uploader(
-                    "Your file", about.get("types"), key=f"{key}-file", label_visibility="collapsed"
-                )
-                if file is not None:
-                    self.uploads[name] = (file.name, file.getvalue())
+            options = [*about["choices"]]
+            options += [UPLOAD] if uploading and about.get("upload", True) else []
+            options += [EARLIER] if start == EARLIER else []
+            values[name] = choice(label, {option: option for option in options}, start, widget_key, field.description)
+            if values[name] == UPLOAD:
+                types, file_key = about.get("types"), f"{widget_key}-file"
+                if file := st.file_uploader("Your file", types, key=file_key, label_visibility="collapsed"):
+                    uploads[name] = (file.name, file.getvalue())
+
+    def show(names: list[str]) -> None:
+        """Choices and words first, since numbers may depend on them; then numbers, two in a row."""
+        numbers = [name for name in names if _shape(schemas[name])["type"] in NUMBERS]
+        for name in names:
+            if name not in numbers and applies(fields[name], values):
+                draw(name)
+        for column, name in abreast([name for name in numbers if applies(fields[name], values)], 2):
+            with column:
+                draw(name)
+
+    visible = [name for name in fields if name not in set(hidden)]
+    folded = [name for name in visible if extra(fields[name]).get("advanced") or name in set(advanced)]
+    parts: dict[str, list[str]] = {"": []}  # names by the heading of their group; those without a group come first
+    for name in visible:
+        if name not in folded:
+            parts.setdefault(extra(fields[name]).get("part", ""), []).append(name)
+    show(parts.pop(""))
+    for part, names in parts.items():
+        with st.container(border=True):
+            st.markdown(f"**{part}**")
+            show(names)
+    if folded:
+        # Whoever is led here to set something behind the fold has to see it.
+        runs = param_of_runs(model)
+        with st.expander("Advanced", expanded=runs in folded and is_run_number(start_values.get(runs))):
+            show(folded)
+    return values, uploads
 
 
 def choice(label: str, titles: Mapping[str, str], start: Any, key: str, help_: str | None = None) -> str:
@@ -136,34 +108,34 @@ def choice(label: str, titles: Mapping[str, str], start: Any, key: str, help_: s
     return chosen
 
 
-def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: str, most: int | None) -> Any:
-    kind, optional = _kind(field.annotation)
-    if get_origin(kind) is Literal:
-        options = list(get_args(kind))
+def _widget(schema: Mapping[str, Any], label: str, help_: str | None, start: Any, key: str, most: int | None) -> Any:
+    shape = _shape(schema)
+    kind = shape["type"]
+    if options := shape.get("enum"):
         if len(options) <= 4:
             return st.segmented_control(label, options, default=start, required=True, help=help_, key=key)
         return st.selectbox(label, options, index=options.index(start), help=help_, key=key)
-    if kind is bool:
+    if kind == "boolean":
         # A switch says beside itself what it switches: nobody turns off what they first have to look up.
         return st.toggle(f"**{label}**: {help_}" if help_ else label, value=start, key=key)
-    if kind in (int, float):
-        low, high = _bounds(field)
+    if kind in NUMBERS:
+        number = NUMBERS[kind]
+        low, high = shape.get("minimum"), shape.get("maximum")
         if most is not None:
             high, start = most, None if start is None else min(start, most)
             help_ = f"{help_}; at most {most} in this session"
-        number = kind if start is not None else (lambda value: value)
         return st.number_input(
             label,
-            min_value=None if low is None else kind(low),
-            max_value=None if high is None else kind(high),
-            value=number(start),
-            step=1 if kind is int else None,
-            format=None if kind is int else "%g",
-            placeholder="auto" if optional else None,
+            min_value=None if low is None else number(low),
+            max_value=None if high is None else number(high),
+            value=None if start is None else number(start),
+            step=1 if number is int else None,
+            format=None if number is int else "%g",
+            placeholder="auto" if "anyOf" in schema else None,
             help=help_,
             key=key,
         )
-    if get_origin(kind) is dict:
+    if kind == "object":
         lines = st.text_area(
             label,
             "\n".join(f"{name}={value}" for name, value in (start or {}).items()),
@@ -176,40 +148,9 @@ def _widget(field: FieldInfo, label: str, help_: str | None, start: Any, key: st
     return st.text_input(label, str(start), help=help_, key=key)
 
 
-def _file(label: str, help_: str | None, start: Any, about: Mapping[str, Any], key: str) -> str:
-    choices = [*about["choices"], *([UPLOAD] if about.get("upload", True) else [])]
-    if start == EARLIER:
-        choices.append(EARLIER)
-    begin = start if start in choices else choices[0]
-    return str(st.segmented_control(label, choices, default=begin, required=True, help=help_, key=key))
-
-
-def _run_number(label: str, help_: str | None, start: Any, key: str) -> str:
-    """The number of a run, or nothing. Another value, like a path, isn't shown."""
-    begin = start if is_run_number(start) else ""
-    text = st.text_input(label, begin, max_chars=LONGEST_NUMBER, placeholder="number of a run", help=help_, key=key)
-    return (text or "").strip()
-
-
-def _kind(annotation: Any) -> tuple[Any, bool]:
-    """The type without "or none" and without its constraints, and whether it can be none."""
-    parts = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else (annotation,)
-    kinds = [part for part in parts if part is not type(None)]
-    kind = kinds[0]
-    while hasattr(kind, "__metadata__"):
-        kind = kind.__origin__
-    return kind, len(kinds) < len(parts)
-
-
-def _bounds(field: FieldInfo) -> tuple[float | None, float | None]:
-    """Least and greatest allowed number, also where they belong to the part of an optional that is a number."""
-    limits: list[Any] = list(field.metadata)
-    for part in get_args(field.annotation):
-        for inner in getattr(part, "__metadata__", ()):
-            limits += getattr(inner, "metadata", [inner])
-    low = next((limit.ge for limit in limits if getattr(limit, "ge", None) is not None), None)
-    high = next((limit.le for limit in limits if getattr(limit, "le", None) is not None), None)
-    return low, high
+def _shape(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The JSON schema of a field's values without "or none"."""
+    return next(part for part in schema.get("anyOf", [schema]) if part.get("type") != "null")
 
 
 def _mapping(lines: str, label: str) -> dict[str, str]:

@@ -79,7 +79,8 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
     st.markdown(frame.plain(failure.shows))
     prediction, ask = failure.prediction, predictions.MISTAKE
     if prediction:
-        st.code(prediction.program, language="python", line_numbers=True, wrap_lines=True)
+        with st.container(key=f"program-{failure.name}"):
+            st.code(prediction.program, language="python", line_numbers=True, wrap_lines=True)
         ask = ChoiceGuess(prediction.question, prediction.options)
     if not predictions.ask_first(f"failure/{failure.name}", identity, ask):
         return
@@ -94,7 +95,11 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
             key = f"{failure.name}-{side}"
             if not failure.command and st.button(BUTTONS[side], key=key, disabled=not possible, type=kind) and session:
                 _submit(failure, side, session, identity)
-            _outcome(newest[side])
+            if run := newest[side]:
+                links.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
+                if run.verdict:
+                    verdict, why = frame.plain(run.verdict["verdict"]), frame.plain(run.verdict["why"])
+                    st.markdown(f"**{verdict}** {_seconds(run)}{why}")
     if failure.needs_hosts and not several:
         st.caption("This one needs a session over several hosts, which the instructor launches.")
     runs = [run for run in newest.values() if run is not None and run.ended]
@@ -131,15 +136,6 @@ def _submit(failure: Failure, side: Side, session: SessionRecord, identity: Iden
     with blocks.errors():
         actions.submit(frame.store(), identity, session, failure.workload, failure.params_of(side), where)
         st.rerun()
-
-
-def _outcome(run: RunRecord | None) -> None:
-    """The verdict of the newest run, and a link to its page."""
-    if run is None:
-        return
-    links.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
-    if run.verdict:
-        st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {_seconds(run)}{frame.plain(run.verdict['why'])}")
 
 
 def _seconds(run: RunRecord) -> str:

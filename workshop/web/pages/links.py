@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from workshop.registry import workload_title, workloads
+from workshop.registry import workload_title
 from workshop.report.sentences import who
 from workshop.store.records import RunRecord
 from workshop.web.pages import frame
@@ -54,17 +54,6 @@ def run_links(runs: Iterable[RunRecord]) -> None:
 def compare_link(run_ids: Iterable[int]) -> None:
     """A link to two runs side by side."""
     link("history", "Compare the two", ":material/compare:", {"compare": ",".join(map(str, run_ids))})
-
-
-def unprepared(workload_name: str) -> None:
-    """Tell learners that no study is prepared yet, with links to its workload's lab, or to all labs without a workload,
-    and to a run of their own."""
-    st.info("The instructor has not prepared a study here yet. Until then:", icon=":material/hourglass_empty:")
-    lab = workloads()[workload_name].lab if workload_name in workloads() else ""
-    with st.container(horizontal=True):
-        link("labs", "Read the lab" if lab else "Read the labs", ":material/menu_book:", {"lab": lab} if lab else None)
-        query = {"workload": workload_name} if workload_name else None
-        link("run", "Set up a run of your own", ":material/play_circle:", query)
 
 
 def _declared() -> Mapping[str, Any]:

@@ -30,8 +30,14 @@ CACHE_SECONDS = 300.0  # seconds for which a plan is kept: making one may ask an
 def draw(kinds: Collection[str], session: SessionRecord | None, identity: Identity, back: bool) -> None:
     """The instructor's form for these kinds, with a way `back` to studies; others read where they can go on."""
     if identity.role != "instructor" or frame.recorded() is not None:
+        st.info("The instructor has not prepared a study here yet. Until then:", icon=":material/hourglass_empty:")
         about = {registry.studies()[name].workload for name in kinds} - {""}
-        links.unprepared(about.pop() if len(about) == 1 else "")
+        workload = registry.workloads().get(about.pop()) if len(about) == 1 else None
+        lab = {"lab": workload.lab} if workload and workload.lab else None
+        with st.container(horizontal=True):
+            links.link("labs", "Read the lab" if lab else "Read the labs", ":material/menu_book:", lab)
+            query = {"workload": workload.name} if workload else None
+            links.link("run", "Set up a run of your own", ":material/play_circle:", query)
         return
     if back and st.button("Back to the studies", type="tertiary", icon=":material/arrow_back:"):
         st.query_params.pop("new")

@@ -43,13 +43,13 @@ WAITS = "The instructor starts its runs; what comes out appears here by itself."
 def live(study: StudyRecord) -> bool:
     """Whether it goes on, or is about to."""
     running = RUNNERS.find(study.id)
-    return study.state == "running" or (running is not None and not running.ended.is_set())
+    return study.state == "running" or (running is not None and not running.ended)
 
 
 def _stop_button(study_id: int, identity: Identity) -> None:
     """The button that stops what this dashboard runs, so that it can be resumed."""
     running = RUNNERS.find(study_id)
-    if running is None or running.ended.is_set():
+    if running is None or running.ended:
         st.caption("A command runs it; Ctrl-C there stops it.")
     elif running.stopping:
         st.caption("It pauses as soon as its run has ended.")
@@ -144,7 +144,7 @@ def _head(study_id: int, going: bool, session: SessionRecord | None, identity: I
         with st.container(border=True, key="study-head"):
             parts = [STATE["running" if going else study.state], f"{study.done} of {total} runs"]
             if going or study.state in START:
-                parts.append(_left_words(report) if going else _ahead_words(report))
+                parts.append(_rest_words(report, going))
             if study_settings := settings(study):
                 parts.append(frame.plain(study_settings))
             st.markdown(f"### {frame.plain(words.capital(title(study)))}\n\n{' · '.join(parts)}")
@@ -194,17 +194,12 @@ def run_button(
             st.rerun()
 
 
-def _ahead_words(sofar: Sofar) -> str:
-    """How many runs a study lacks, and how long they are likely to take, in Markdown."""
+def _rest_words(sofar: Sofar, going: bool) -> str:
+    """What a study lacks, and how long that is likely to take, in Markdown."""
     if sofar.study.kind not in kinds():
         return "what is missing is not known"
-    return frame.plain(ahead_words(frame.store(), sofar))
-
-
-def _left_words(sofar: Sofar) -> str:
-    """How long what a study lacks is likely to take."""
-    if sofar.study.kind not in kinds():
-        return "the time left is not known"
+    if not going:
+        return frame.plain(ahead_words(frame.store(), sofar))
     seconds = remaining_work(frame.store(), sofar).after(sofar.runs.values())
     return f"about {words.long(seconds)} left" if seconds >= SOON else "nearly done"
 

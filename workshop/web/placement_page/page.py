@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -11,7 +11,6 @@ from workshop.core import topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Host, Placement
 from workshop.core.words import listed
-from workshop.extension import Failure
 from workshop.mpi import inventory, mapper, reports
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
@@ -54,18 +53,13 @@ def page() -> None:
         if session is None or not session.machine.get("units"):
             st.markdown("Guided failures need a session that has told which machine it is on.")
         else:
-            guided_failures(session, identity, _failures(session))
+            machine = session.machine
+            here = session.site["kind"] == "local"
+            cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})
+            hosts = tuple(Host(**host) for host in session.placement.get("hosts") or [])
+            guided_failures(session, identity, failures(cores, hosts, inventory.installed()))
     with compose:
         _compose(session, identity)
-
-
-def _failures(session: SessionRecord) -> Sequence[Failure]:
-    """Mistakes in a placement on the session's machine."""
-    machine = session.machine
-    here = session.site["kind"] == "local"
-    cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})
-    hosts = tuple(Host(**host) for host in session.placement.get("hosts") or [])
-    return failures(cores, hosts, inventory.installed())
 
 
 def _compose(session: SessionRecord | None, identity: Identity) -> None:

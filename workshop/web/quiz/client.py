@@ -59,20 +59,14 @@ class Client:
                 closing = self._close
                 messages, self._told = self._told, []
                 states, self._shown = self._shown, {}
-                if closing is None:
-                    await self._say(messages)
                 # As a whole before anything newer, a part of which could overtake the state that it belongs to.
-                for kind in (*_FIRST, *(kind for kind in states if kind not in _FIRST)):
-                    if kind in states:
-                        await self.websocket.send_text(states[kind])
+                kinds = (*_FIRST, *(kind for kind in states if kind not in _FIRST))
+                news = [states[kind] for kind in kinds if kind in states]
+                for text in (*messages, *news) if closing is None else (*news, *messages):
+                    await self.websocket.send_text(text)
                 if closing is not None:
-                    await self._say(messages)
                     await self.websocket.close(DONT_COME_BACK, closing)
                     return
-
-    async def _say(self, messages: list[str]) -> None:
-        for text in messages:
-            await self.websocket.send_text(text)
 
 
 def dumps(value: Any) -> str:

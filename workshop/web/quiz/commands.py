@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any
 
 from workshop.core.errors import BadInput
@@ -17,21 +18,21 @@ from workshop.web.quiz.room import Room
 async def obey(room: Room, do: str, value: Any, version: int, identity: Identity) -> None:
     """Do what a command says. Raises BadInput where it can't be, or isn't meant for the round as it is now."""
     async with room.lock:
-        if do == "remove":
-            await room.remove(value if isinstance(value, list) else [value])
-        elif version != room.state.version:
+        if do != "remove" and version != room.state.version:
             raise BadInput("The round has gone on meanwhile, by another click or in another tab; look at it again.")
-        else:
-            await _do(room, do, value, identity)
+        await _do(room, do, value, identity)
 
 
 async def _do(room: Room, do: str, value: Any, identity: Identity) -> None:
-    now, measured = room.state, room.current is not None and room.current.question.measured
+    now, current = room.state, room.current
+    measured = current is not None and current.question.measured
     match do:
+        case "remove":
+            await room.remove(value if isinstance(value, list) else [value])
         case "next":
-            await _forward(room, "next")
+            await _forward(room, state.next_)
         case "skip":
-            await _forward(room, "skip")
+            await _forward(room, state.skip)
             await asyncio.to_thread(measurement.cancel, room.store, now.runs)
         case "close":
             await room.become(state.close(now, time.time()))
@@ -54,7 +55,12 @@ async def _do(room: Room, do: str, value: Any, identity: Identity) -> None:
                 raise BadInput("The answer has to be measured first: run it, or skip the question.")
             await room.explain()
         case "run":
-            await _run(room, identity)
+            if current is None or not measured:
+                raise BadInput("There is nothing to measure in this question.")
+            state.run(now, {})  # refused before anything is submitted
+            question: Any = current.question  # a Predict, since it is measured
+            runs = await asyncio.to_thread(measurement.submit, room.store, room.record.session, question, identity)
+            await room.become(state.run(room.state, runs))
         case "ranking":
             if not room.ranked:
                 raise BadInput("This round has no ranking.")
@@ -70,9 +76,8 @@ async def _do(room: Room, do: str, value: Any, identity: Identity) -> None:
             raise BadInput(f"There is no command {do[:40]!r}.")
 
 
-async def _forward(room: Room, do: str) -> None:
+async def _forward(room: Room, go: Callable[..., state.RoundState]) -> None:
     """Open the next question, whose clock begins when it is ready to be shown."""
-    go = state.skip if do == "skip" else state.next_
     before, former_question = room.state, room.current
     new = go(before, room.ids, room.limits, time.time())
     try:
@@ -83,13 +88,3 @@ async def _forward(room: Room, do: str) -> None:
     except BaseException:
         room.current = former_question
         raise
-
-
-async def _run(room: Room, identity: Identity) -> None:
-    """Measure what the question asks for."""
-    if room.current is None or not room.current.question.measured:
-        raise BadInput("There is nothing to measure in this question.")
-    state.run(room.state, {})  # refused before anything is submitted
-    question: Any = room.current.question  # a Predict, since it is measured
-    runs = await asyncio.to_thread(measurement.submit, room.store, room.record.session, question, identity)
-    await room.become(state.run(room.state, runs))

@@ -65,8 +65,8 @@ async def measure(room: Room) -> None:
     def still() -> bool:
         return room.state.phase == "measuring" and dict(room.state.runs) == runs and not room.state.problem
 
-    problem, value, words = "", None, ""
-    try:
+    async def show() -> str:
+        """Show what the runs gave. Returns why that is not possible."""
         ended = False
         while still() and not ended:
             done, ended = await asyncio.to_thread(look, room.store, runs)
@@ -75,28 +75,26 @@ async def measure(room: Room) -> None:
                 room.announce()
             if not ended:
                 await asyncio.sleep(LOOK)
-        if still():
-            for run in runs.values():  # until they have really ended
-                await asyncio.to_thread(client.wait, room.store, run, timeout=60)
-            truth_of_runs = await asyncio.to_thread(truth.value, room.store, question, runs)
-            problem, value = truth_of_runs.problem, truth_of_runs.value
-            words = truth_of_runs.words if value is None else f"{question.value_words(value)} ({truth_of_runs.words})"
+        if not still():
+            return ""
+        for run in runs.values():  # until they have really ended
+            await asyncio.to_thread(client.wait, room.store, run, timeout=60)
+        outcome = await asyncio.to_thread(truth.value, room.store, question, runs)
+        if outcome.value is None:
+            return outcome.problem or "The runs told no value."
+        words = f"{question.value_words(outcome.value)} ({outcome.words})"
+        async with room.lock:
+            if still():
+                await room.explain({"value": outcome.value, "words": words})
+        return ""
+
+    try:
+        problem = await show()
     except WorkshopError as error:
         problem = str(error)
     except Exception:
         log.exception("the answer of question %s could not be computed", question.id)
         problem = FAULT
     async with room.lock:
-        if not still():
-            return
-        if value is not None:
-            try:
-                await room.explain({"value": value, "words": words})
-                return
-            except WorkshopError as error:
-                problem = str(error)
-            except Exception:
-                log.exception("answers of question %s could not be judged", question.id)
-                problem = FAULT
-        # Whatever happened, the round ends in a state from which its host can go on.
-        await room.become(live.failed(room.state, problem or "The runs told no value."))
+        if problem and still():  # the round ends in a state from which its host can go on
+            await room.become(live.failed(room.state, problem))

@@ -20,7 +20,6 @@ class Participant:
     identity_id: int | None
     nickname: str
     removed: bool
-    guest: bool = False  # who came in by the round's code, and is no member of the class
     clients: set[Client] = field(default_factory=set)
 
 
@@ -43,18 +42,14 @@ class Participants:
             self.keep(answer)
         self.count_points()
 
-    def add(self, player: QuizPlayer, guest: bool = False) -> Participant:
+    def add(self, player: QuizPlayer) -> Participant:
         if player.id not in self.all:
-            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, guest)
+            participant = Participant(player.id, player.identity_id, player.nickname, player.removed)
             self.all[player.id] = self._of[player.identity_id] = participant
         return self.all[player.id]
 
     def find(self, identity_id: int) -> Participant | None:
         return self._of.get(identity_id)
-
-    def takes_part(self, identity_id: int) -> bool:
-        participant = self.find(identity_id)
-        return participant is not None and not participant.removed
 
     @property
     def present(self) -> list[Participant]:
@@ -64,12 +59,6 @@ class Participants:
     @property
     def count(self) -> int:
         return sum(not participant.removed for participant in self.all.values())
-
-    def replaceable(self, for_member: bool) -> Participant | None:
-        """The guest who joined first and doesn't have the round's page open; for a member else the newest guest."""
-        guests = [participant for participant in self.present if participant.guest]
-        absent = [participant for participant in guests if not participant.clients]
-        return next(iter(absent or (guests[-1:] if for_member else [])), None)
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer

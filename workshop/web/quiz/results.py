@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,16 +17,44 @@ from starlette.routing import BaseRoute, Route
 from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.quiz.results import gradebook, reader, spreadsheets
+from workshop.quiz.results.cards import cards, head
 from workshop.quiz.results.findings import RoundFindings, find
-from workshop.store.records import QuizPlayer
+from workshop.report import html
 from workshop.store.store import Store
 from workshop.web import request_body, templates
 from workshop.web.auth_middleware import FRAMES
-from workshop.web.quiz import report
+from workshop.web.templates import render
 
 FRESH = {"cache-control": "no-store"}
 CSV = "text/csv; charset=utf-8"
 XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+
+
+@cache
+def style() -> str:
+    return html.STYLE + Path(__file__).with_name("report.css").read_text(encoding="utf-8")
+
+
+@cache
+def policy() -> str:
+    """The content security policy of a page: it allows only the page's style sheet."""
+    digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'self'"
+
+
+def write_report(findings: RoundFindings, template: str = "report", **values: Any) -> bytes:
+    """The class report, one HTML page without scripts and without requests to servers, as a file, or as a page by a
+    template that adds to it."""
+    page = render(
+        template,
+        title=findings.results.title,
+        head=head(findings.results),
+        policy=policy(),
+        style=style(),
+        cards=[html.section(card, lambda _: "") for card in cards(findings)],
+        **values,
+    )
+    return page.encode("utf-8", "replace")
 
 
 def _grades(kind: gradebook.Kind, findings: RoundFindings) -> bytes:
@@ -33,7 +65,7 @@ def _grades(kind: gradebook.Kind, findings: RoundFindings) -> bytes:
 FILES: dict[str, tuple[Callable[[RoundFindings], bytes], str, str]] = {
     "csv": (spreadsheets.csv, CSV, "Answers as CSV"),
     "xlsx": (spreadsheets.xlsx, XLSX, "Workbook (XLSX)"),
-    "html": (report.write, "text/html; charset=utf-8", "Class report"),
+    "html": (write_report, "text/html; charset=utf-8", "Class report"),
     **{f"grades-{kind}.csv": (partial(_grades, kind), CSV, title) for kind, title in gradebook.TITLES.items()},
 }
 
@@ -45,7 +77,10 @@ def routes(store: Store) -> list[BaseRoute]:
         round_id = request.path_params["id"]
         try:
             form = await request_body.form(request)
-            player = await run_in_threadpool(_player, store, round_id, form.get("player", ""))
+            players = await run_in_threadpool(lambda: store.players(store.round(round_id).id))
+            player = next((player for player in players if str(player.id) == form.get("player")), None)
+            if player is None:
+                raise BadInput("There is no such learner in this round, or their data were removed already.")
             if form.get("sure") != "yes":
                 return templates.page("removal", player=player, round=await run_in_threadpool(store.round, round_id))
             gone = await run_in_threadpool(store.forget_player, player.id)
@@ -94,7 +129,7 @@ def _page(store: Store, request: Request) -> Response:
     findings = _findings(store, request)
     gone = request.query_params.get("gone", "")
     record = store.round(findings.results.round)
-    page = report.write(
+    page = write_report(
         findings,
         "results",
         answers=say.count(int(gone), "answer") if gone.isdecimal() and len(gone) < 6 else "",
@@ -104,12 +139,4 @@ def _page(store: Store, request: Request) -> Response:
         anonymous="anonymous" in request.query_params,
         players=findings.results.players,
     )
-    return HTMLResponse(page, headers={**FRESH, "content-security-policy": f"{report.policy()}; {FRAMES}"})
-
-
-def _player(store: Store, round_id: int, player: str) -> QuizPlayer:
-    """The player of a round whose data are to go. Raises BadInput."""
-    for quiz_player in store.players(store.round(round_id).id):
-        if str(quiz_player.id) == player:
-            return quiz_player
-    raise BadInput("There is no such learner in this round, or their data were removed already.")
+    return HTMLResponse(page, headers={**FRESH, "content-security-policy": f"{policy()}; {FRAMES}"})

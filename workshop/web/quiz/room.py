@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -96,17 +96,10 @@ class Room:
                     if document["version"] > self.state.version:
                         await self._load(document)
 
-    def join(self, player: QuizPlayer, guest: bool = False) -> Participant:
+    def join(self, player: QuizPlayer) -> Participant:
         """Take note of somebody who joined, and has not opened the page yet."""
         self.touch()
-        return self.participants.add(player, guest)
-
-    async def free_seat(self, most: int, for_member: bool) -> None:
-        """Have a guest give their seat away where so many are taken."""
-        async with self.lock:
-            if self.participants.count >= most and (guest := self.participants.replaceable(for_member)) is not None:
-                await asyncio.to_thread(self.store.forget_player, guest.id)
-                self.forget(guest.id)
+        return self.participants.add(player)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""
@@ -154,9 +147,7 @@ class Room:
             client.show("players", messages.players(self))
         if client.view == "projector":
             client.show("names", messages.names(self))
-        if self.state.phase == "ended":
-            client.tell(kind="ended")
-            client.close("The round has ended.")
+        self._end_lines([client])
         self.touch()
 
     def leave(self, client: Client) -> None:
@@ -314,8 +305,12 @@ class Room:
         """Set the clock, and tell everybody the state."""
         self.schedule()
         self.announce(personal=personal)
+        self._end_lines(self.clients)
+
+    def _end_lines(self, clients: Iterable[Client]) -> None:
+        """Close lines where the round has ended."""
         if self.state.phase == "ended":
-            for client in self.clients:
+            for client in clients:
                 client.tell(kind="ended")
                 client.close("The round has ended.")
 
@@ -437,6 +432,32 @@ class Room:
                 log.error("a quiz round's work failed", exc_info=task.exception())
 
         task.add_done_callback(done)
+
+
+class Rooms:
+    """Belongs to the event loop. A room is opened from the store once, for all who come."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.writer = AnswerWriter(store)
+        self._rooms: dict[int, asyncio.Task[Room]] = {}
+
+    async def room(self, round_id: int) -> Room:
+        """Raises BadInput where there is no such live round."""
+        task = self._rooms.get(round_id)
+        if task is None:
+            task = self._rooms[round_id] = asyncio.create_task(Room.open(self.store, self.writer, round_id))
+        try:
+            return await asyncio.shield(task)
+        except Exception:
+            self._rooms.pop(round_id, None)
+            raise
+
+    def drop(self, room: Room) -> None:
+        """Drop a room that has ended when the last one goes; whoever comes later opens it again."""
+        if room.state.phase == "ended" and not room.clients:
+            self._rooms.pop(room.record.id, None)
+            room.close()
 
 
 def send_away(client: Client, why: str = "The host removed you from this round.") -> None:

@@ -1,4 +1,4 @@
-"""Beginning a round: with a code of its own, from a deck that ships or a file."""
+"""Beginning a round, with a code of its own, from a deck that ships or a file; and ending it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck
+from workshop.quiz.live import state
 from workshop.quiz.live.state import RoundState
-from workshop.store.records import QuizRound
+from workshop.store.records import Identity, QuizRound
 from workshop.store.store import Store
-from workshop.web.auth import CODE_LENGTH, LETTERS
+from workshop.web.actions import only_instructor
+from workshop.web.auth import new_code
+from workshop.web.quiz import measurement
 
 
 def host(
@@ -25,18 +29,30 @@ def host(
     vote_twice: bool = False,
 ) -> QuizRound:
     """A new live round, in its lobby. With `vote_twice`, learners may talk and vote again before they see the votes.
-    `folder` is where the deck's pictures are; `session` is where questions are
-    measured (default: the newest one that is up then)."""
+    `folder` is where the deck's pictures are; `session` is where questions are measured (default: the newest one that
+    is up then)."""
     return store.add_round(
         "live",
         deck.model_dump(mode="json"),
-        code="".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTH)),  # one of a billion
+        code=new_code(),
         seed=secrets.token_hex(8),
         deck_folder=str(folder),
         session=session,
         settings={"speed_bonus": speed_bonus, "ranking": ranking, "vote_twice": vote_twice},
         state=RoundState().as_json(),
     )
+
+
+def end_round(store: Store, identity: Identity, round_id: int) -> None:
+    """End a live round in the store, which its room follows; what was answered stays. Raises BadInput for learners, and
+    where the round has ended already."""
+    only_instructor(identity)
+    record = store.round(round_id)
+    if record.kind != "live":
+        raise BadInput(f"Quiz round {round_id} is not a live one; it ends with its last answer.")
+    former = RoundState.from_json(record.state)
+    store.set_round_state(round_id, state.end(former).as_json(), ended=True, former=former.version)
+    measurement.cancel(store, former.runs)
 
 
 def links(address: str, record: QuizRound) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from starlette.staticfiles import StaticFiles
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz import pictures
 from workshop.store.records import QuizPlayer, QuizRound
 from workshop.store.store import Store
 from workshop.web import address, auth, templates
@@ -23,8 +22,7 @@ from workshop.web.auth_middleware import set_cookie
 from workshop.web.code_form import CodeForm
 from workshop.web.quiz import results, self_study, socket
 from workshop.web.quiz.participants import MOST_PLAYERS
-from workshop.web.quiz.room import Room
-from workshop.web.quiz.rooms import Rooms
+from workshop.web.quiz.room import Room, Rooms
 
 
 class Scripts(StaticFiles):
@@ -68,7 +66,8 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
     async def picture(request: Request) -> Response:
         try:
             room = await rooms.room(request.path_params["id"])
-            if not (_staff(request) or room.participants.takes_part(request.state.identity.id)):
+            participant = room.participants.find(request.state.identity.id)
+            if not _staff(request) and (participant is None or participant.removed):
                 return PlainTextResponse(
                     "Pictures of a round are for those in it; join it at /quiz, with its code.", 403
                 )
@@ -89,7 +88,6 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         route("", player, staff=False),
         route("/host", partial(_screen, "host")),
         route("/projector", partial(_screen, "projector")),
-        route("/code.svg", _code),
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", partial(socket.serve, rooms=rooms)),
         WebSocketRoute("/quiz/here", here),
@@ -106,18 +104,10 @@ def _staff(request: Request) -> bool:
 def _screen(view: str, request: Request, record: QuizRound) -> Response:
     """The page of the host or the projector."""
     heading = f"Host: {record.title}" if view == "host" else record.title
+    # Where learners join, under the name by which this browser knows the server.
+    join = f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
     data = {"round": record.id, "title": record.title, "code": record.code or ""}
-    return templates.quiz_page(view, heading, **data, join=_join_address(request, record))
-
-
-def _code(request: Request, record: QuizRound) -> Response:
-    image = address.qr_code(_join_address(request, record))
-    return Response(image, media_type="image/svg+xml", headers={"cache-control": "no-store"})
-
-
-def _join_address(request: Request, record: QuizRound) -> str:
-    """Where learners join, under the name by which this browser knows the server."""
-    return f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
+    return templates.quiz_page(view, heading, **data, join=join, image=address.qr_code(join))
 
 
 def _picture(room: Room, question: str, staff: bool) -> Response:
@@ -126,13 +116,7 @@ def _picture(room: Room, question: str, staff: bool) -> Response:
     shown_ids = room.ids[: room.state.position + 1]
     if question not in (room.ids if staff else shown_ids):
         raise BadInput(f"There is no question {question[:60]} here.")
-    picture = room.deck.question(question).picture
-    if picture is None:
-        raise BadInput(f"The question {question} has no picture.")
-    folder = room.record.deck_folder
-    loaded = pictures.load(Path(folder) if folder else None, picture)
-    headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
-    return Response(loaded.data, media_type=loaded.kind, headers=headers)
+    return self_study.picture(room.deck, Path(folder) if (folder := room.record.deck_folder) else None, question)
 
 
 class JoinForm(CodeForm):
@@ -161,17 +145,14 @@ class JoinForm(CodeForm):
         try:
             room = await self.rooms.room(quiz_round.id)
             identity = request.state.identity
-            guest = identity is None or identity.role == "player"
-            if identity is None or room.participants.find(identity.id) is None:
-                if room.state.locked:
-                    raise BadInput("The host has locked this round: nobody new can join it now.")
-                await room.free_seat(MOST_PLAYERS, for_member=not guest)
+            if room.state.locked and (identity is None or room.participants.find(identity.id) is None):
+                raise BadInput("The host has locked this round: nobody new can join it now.")
             player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
         except BadInput as error:
             return self.page(request, str(error), form, 409)
         if player.removed:
             return self.page(request, "The host removed you from this round; you can't join it again.", form, 403)
-        room.join(player, guest)
+        room.join(player)
         response = RedirectResponse(f"/quiz/{quiz_round.id}", 303)
         if secret is not None:
             set_cookie(response, self.cookie, secret)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from anyio import CapacityLimiter, to_thread
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -15,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import catalogue, pictures, self_study
 from workshop.quiz.deck import Deck
-from workshop.quiz.self_study import QuizLearner, SelfStudy
+from workshop.quiz.self_study import QuizLearner
 from workshop.store.store import Store
 from workshop.web import request_body, templates
 
@@ -56,14 +55,9 @@ def routes(store: Store) -> list[BaseRoute]:
 def _respond(store: Store, request: Request, act: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The answer to a request of the page. Raises WorkshopError."""
     name = request.path_params["deck"]
-    study = _attempt(store, request)
-    return study.respond(act, values, lambda question, _: f"/quiz/alone/{name}/picture/{question.id}")
-
-
-def _attempt(store: Store, request: Request) -> SelfStudy:
-    """The attempt of whoever looks at the page. Raises WorkshopError."""
     deck, folder = _deck(request)
-    return self_study.begin(store, deck, QuizLearner.from_identity(request.state.identity), folder)
+    study = self_study.begin(store, deck, QuizLearner.from_identity(request.state.identity), folder)
+    return study.respond(act, values, lambda question, _: f"/quiz/alone/{name}/picture/{question.id}")
 
 
 def _deck(request: Request) -> tuple[Deck, Path]:
@@ -73,28 +67,26 @@ def _deck(request: Request) -> tuple[Deck, Path]:
     return catalogue.deck(request.path_params["deck"])
 
 
-async def _page(request: Request) -> Response:
+def _page(request: Request) -> Response:
     try:
-        deck, _ = await run_in_threadpool(_deck, request)
+        deck, _ = _deck(request)
     except WorkshopError as error:
         return PlainTextResponse(str(error), 404, FRESH)
     return templates.quiz_page("alone", deck.title, deck=request.path_params["deck"], title=deck.title)
 
 
-async def _picture(request: Request) -> Response:
-    def load_picture() -> pictures.LoadedPicture:
-        deck, folder = _deck(request)
-        try:
-            picture = deck.question(request.path_params["question"]).picture
-        except KeyError:
-            picture = None
-        if picture is None:
-            raise BadInput("There is no such picture.")
-        return pictures.load(folder, picture)
-
+def _picture(request: Request) -> Response:
     try:
-        loaded = await run_in_threadpool(load_picture)
+        return picture(*_deck(request), request.path_params["question"])
     except WorkshopError as error:
         return PlainTextResponse(str(error), 404, FRESH)
+
+
+def picture(deck: Deck, folder: Path | None, question: str) -> Response:
+    """The picture of a question. Raises BadInput where there is none."""
+    image = next((other.picture for other in deck.questions if other.id == question), None)
+    if image is None:
+        raise BadInput(f"There is no question {question[:60]} with a picture.")
+    loaded = pictures.load(folder, image)
     headers = {**pictures.HEADERS, "cache-control": "private, max-age=3600"}
     return Response(loaded.data, media_type=loaded.kind, headers=headers)

@@ -16,8 +16,7 @@ from workshop.store.records import Identity
 from workshop.web.quiz import commands
 from workshop.web.quiz.client import Client
 from workshop.web.quiz.participants import Participant
-from workshop.web.quiz.room import Room, send_away
-from workshop.web.quiz.rooms import Rooms
+from workshop.web.quiz.room import Room, Rooms, send_away
 
 FOREIGN = 1008  # code of a close: one may not be here
 
@@ -60,12 +59,19 @@ async def serve(websocket: WebSocket, rooms: Rooms) -> None:
     room: Room | None = None
     try:
         room = await rooms.room(websocket.path_params["id"])
-        participant = await _participant(room, identity) if view == "player" else None
-        if participant is not None and participant.removed:
-            send_away(client)
-            await sender
-            return
-        client.player = participant.id if participant is not None else None
+        participant: Participant | None = None
+        if view == "player":
+            participant = room.participants.find(identity.id)
+            if participant is None:
+                players = await asyncio.to_thread(room.store.players, room.record.id, identity.id)
+                if not players:
+                    raise BadInput("You have not joined this round; do so at /quiz, with its code.")
+                participant = room.join(players[0])
+            if participant.removed:
+                send_away(client)
+                await sender
+                return
+            client.player = participant.id
         room.enter(client, participant)
         await _listen(client, room, participant, identity)
     except BadInput as error:
@@ -81,45 +87,24 @@ async def serve(websocket: WebSocket, rooms: Rooms) -> None:
             await sender
 
 
-async def _participant(room: Room, identity: Identity) -> Participant:
-    """Where somebody takes part who has joined. Raises BadInput where they haven't."""
-    participant = room.participants.find(identity.id)
-    if participant is None:
-        players = await asyncio.to_thread(room.store.players, room.record.id, identity.id)
-        if not players:
-            raise BadInput("You have not joined this round; do so at /quiz, with its code.")
-        participant = room.join(players[0])
-    return participant
-
-
 async def _listen(client: Client, room: Room, participant: Participant | None, identity: Identity) -> None:
     """Heed what somebody sends until the line is closed, also from here."""
     while not client.gone:
-        message, arrived = await client.websocket.receive(), time.time()
-        if message["type"] != "websocket.receive":
+        received, arrived = await client.websocket.receive(), time.time()
+        if received["type"] != "websocket.receive":
             return
         try:
-            await _heed(client, room, participant, identity, QuizMessage.read(message.get("text")), arrived)
+            message = QuizMessage.read(received.get("text"))
+            if message.kind == "command":
+                if client.view != "host":
+                    raise BadInput("Only the host can do this.")
+                await commands.obey(room, message.do, message.value, message.version, identity)
+            elif participant is None:
+                raise BadInput("Only learners answer; open the learner's page to try it.")
+            else:
+                room.answer(client, participant, message.question, message.answer, message.ref, arrived)
         except WorkshopError as error:
             client.tell(kind="problem", why=str(error))
         except Exception:
             log.exception("a message of a quiz could not be dealt with")
             client.tell(kind="problem", why="The server could not deal with this; its log says why.")
-
-
-async def _heed(
-    client: Client,
-    room: Room,
-    participant: Participant | None,
-    identity: Identity,
-    message: QuizMessage,
-    arrived: float,
-) -> None:
-    if message.kind == "command":
-        if client.view != "host":
-            raise BadInput("Only the host can do this.")
-        await commands.obey(room, message.do, message.value, message.version, identity)
-        return
-    if participant is None:
-        raise BadInput("Only learners answer; open the learner's page to try it.")
-    room.answer(client, participant, message.question, message.answer, message.ref, arrived)

@@ -21,5 +21,5 @@ def page() -> None:
     identity = frame.heading("Hangs", WORDS)
     session = frame.choose_session()
     entries = failures_of(WORKLOAD.name)
-    title = st.selectbox("Program", [entry.title for entry in entries])
+    title = st.selectbox("Program", [entry.title for entry in entries], key="program")
     guided_failures(session, identity, [entry for entry in entries if entry.title == title], ABOUT)

@@ -78,4 +78,4 @@ export function arrange(parent, wanted) {
 }
 
 // What the page's HTML has for its script.
-export const { round, title, nickname, code, join } = document.body.dataset;
+export const { round, title, nickname, code, image, join } = document.body.dataset;

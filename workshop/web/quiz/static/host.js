@@ -4,12 +4,12 @@ import { chart } from "./chart.js";
 import { serverClock } from "./clock.js";
 import { commands } from "./commands.js";
 import { connect, offline } from "./connection.js";
-import { code, element, join, round, say, title } from "./dom.js";
+import { code, element, image, join, round, say, title } from "./dom.js";
 import { roster } from "./roster.js";
 import { bare, screen } from "./screen.js";
 
 const clock = serverClock();
-const view = screen({ clock, round, title, code, join });
+const view = screen({ clock, title, code, image, join });
 const notice = element("p", "notice");
 const measuring = element("p", "measuring-words");
 for (const live of [notice, measuring]) live.setAttribute("role", "status");

@@ -2,11 +2,11 @@
 
 import { serverClock } from "./clock.js";
 import { connect, offline } from "./connection.js";
-import { code, join, round, say, title } from "./dom.js";
+import { code, image, join, round, say, title } from "./dom.js";
 import { screen } from "./screen.js";
 
 const clock = serverClock();
-const view = screen({ clock, round, title, code, join, showRuns: true });
+const view = screen({ clock, title, code, image, join, showRuns: true });
 view.root.setAttribute("role", "main");
 document.body.append(view.root, offline);
 

@@ -10,7 +10,7 @@ import { still } from "./still.js";
 
 const SHOWN = 60; // nicknames in the lobby
 
-export function screen({ clock, round, title, code, join, showRuns = false }) {
+export function screen({ clock, title, code, image, join, showRuns = false }) {
   const left = countdown(clock);
   const where = element("span", "screen-number");
   const many = element("span", "screen-count");
@@ -44,7 +44,7 @@ export function screen({ clock, round, title, code, join, showRuns = false }) {
   const VIEWS = {
     lobby: () => {
       const qr = element("img", "qr");
-      qr.src = `/quiz/${round}/code.svg`;
+      qr.src = image;
       qr.alt = `QR code of ${join}`;
       const here = element("p", "screen-here");
       const names = element("ul", "names");
