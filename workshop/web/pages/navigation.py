@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,12 +13,9 @@ from streamlit.errors import FragmentHandledException, StreamlitAPIException
 from workshop import registry
 from workshop.extension import Group, Page, load
 from workshop.store.records import Identity
-from workshop.web.pages import classroom_bar, frame, links, projector
+from workshop.web.pages import classroom_bar, drawing_turns, frame, links, projector
 
 LOG = logging.getLogger(__name__)
-# Streamlit would draw all pages at once, and then every page is slow: as many are drawn at once as there are cores.
-TURNS = threading.BoundedSemaphore(len(os.sched_getaffinity(0)))
-LONGEST_WAIT = 5.0  # seconds for a turn: pages that wait for something hold nobody up longer
 PLACES: Mapping[Group, tuple[str, str]] = {
     "home": ("Home", "home"),
     "labs": ("Labs", "menu_book"),
@@ -35,12 +30,8 @@ def navigate(root: str) -> None:
     """Draw the bar, and the page that the visitor has chosen. The page named `root` stands at the root address,
     wherever it is in the order."""
     identity = frame.visitor()
-    has_turn = TURNS.acquire(timeout=LONGEST_WAIT)
-    try:
+    with drawing_turns.shared().take(identity):
         _navigate(root, identity)
-    finally:
-        if has_turn:
-            TURNS.release()
 
 
 def _navigate(root: str, identity: Identity) -> None:

@@ -20,6 +20,7 @@ class Participant:
     identity_id: int | None
     nickname: str
     removed: bool
+    guest: bool = False  # who came in by the round's code, and is no member of the class
     clients: set[Client] = field(default_factory=set)
 
 
@@ -42,9 +43,9 @@ class Participants:
             self.keep(answer)
         self.count_points()
 
-    def add(self, player: QuizPlayer) -> Participant:
+    def add(self, player: QuizPlayer, guest: bool = False) -> Participant:
         if player.id not in self.all:
-            participant = Participant(player.id, player.identity_id, player.nickname, player.removed)
+            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, guest)
             self.all[player.id] = self._of[player.identity_id] = participant
         return self.all[player.id]
 
@@ -59,6 +60,12 @@ class Participants:
     @property
     def count(self) -> int:
         return sum(not participant.removed for participant in self.all.values())
+
+    def replaceable(self, for_member: bool) -> Participant | None:
+        """The guest who joined first and doesn't have the round's page open; for a member else the newest guest."""
+        guests = [participant for participant in self.present if participant.guest]
+        absent = [participant for participant in guests if not participant.clients]
+        return next(iter(absent or (guests[-1:] if for_member else [])), None)
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer

@@ -96,10 +96,17 @@ class Room:
                     if document["version"] > self.state.version:
                         await self._load(document)
 
-    def join(self, player: QuizPlayer) -> Participant:
+    def join(self, player: QuizPlayer, guest: bool = False) -> Participant:
         """Take note of somebody who joined, and has not opened the page yet."""
         self.touch()
-        return self.participants.add(player)
+        return self.participants.add(player, guest)
+
+    async def free_seat(self, most: int, for_member: bool) -> None:
+        """Have a guest give their seat away where so many are taken."""
+        async with self.lock:
+            if self.participants.count >= most and (guest := self.participants.replaceable(for_member)) is not None:
+                await asyncio.to_thread(self.store.forget_player, guest.id)
+                self.forget(guest.id)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""
