@@ -9,8 +9,7 @@ import pytest
 from tests.quiz import markup
 from tests.quiz.asked import answer, grade, solution
 from workshop.core.errors import WorkshopError
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import ask
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.types import Mark, place
 from workshop.quiz.types.place import Place
 

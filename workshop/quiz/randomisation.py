@@ -1,4 +1,4 @@
-"""Draws the variant of a question that a learner gets: its numbers, and the order of its parts."""
+"""The numbers of questions: their values for each learner, and how they are written."""
 
 from __future__ import annotations
 
@@ -6,71 +6,16 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 from workshop.core import words
 from workshop.quiz.parts import Range
-
-if TYPE_CHECKING:
-    from workshop.quiz.deck import Deck
-    from workshop.quiz.types import Question
-    from workshop.store.records import QuizPlayer, QuizRound
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FEW_COMBINATIONS = 400  # combinations of numbers that are all tried
 
 
-@dataclass(frozen=True)
-class DrawnQuestion:
-    """The variant of a question that a learner gets.
-
-    `order` has the deck's number (from 0) of the option, item or right side that is shown at each place. It is empty
-    for questions without such parts. The left sides of a match stay in the deck's order.
-    """
-
-    deck: Deck
-    question: Question
-    numbers: Mapping[str, float]
-    order: tuple[int, ...]
-
-    @cached_property
-    def keys(self) -> tuple[str, ...]:
-        """The letter of each place."""
-        return tuple(LETTERS[: len(self.order)])
-
-    def key(self, number: int) -> str:
-        """The letter under which an option, item or right side of the deck is shown."""
-        return LETTERS[self.order.index(number)]
-
-    def number(self, key: str) -> int:
-        """The inverse of `key`. Raises KeyError for an unused letter."""
-        if key not in self.keys:
-            raise KeyError(key)
-        return self.order[self.keys.index(key)]
-
-
-def ask(deck: Deck, question: Question, seed: str) -> DrawnQuestion:
-    """The variant for this seed: the same seed gives the same numbers and the same order on any machine.
-
-    Options keep the deck's order if the question or the deck says so.
-    """
-    numbers = {
-        name: _draw(choices, random.Random(f"{seed}/{question.id}/number/{name}"))
-        for name, choices in question.numbers.items()
-    }
-    places = question.places(random.Random(f"{seed}/{question.id}/order"), deck.shuffles(question))
-    return DrawnQuestion(deck, question, numbers, tuple(places))
-
-
-def attempt_seed(quiz_round: QuizRound, player: QuizPlayer) -> str:
-    """The seed of a learner in self-study; each attempt has another one."""
-    who = player.nickname if player.identity_id is None else player.identity_id
-    return f"{quiz_round.seed}/{who}/{player.attempt}"
-
-
-def _draw(choices: Range, chance: random.Random) -> float:
+def draw(choices: Range, chance: random.Random) -> float:
+    """One of the values, by chance."""
     if choices.values:
         return chance.choice(choices.values)
     return _step(choices, chance.randint(0, steps(choices)))
@@ -106,7 +51,7 @@ def combinations(numbers: Mapping[str, Range]) -> Iterator[dict[str, float]]:
         yield dict(zip(numbers, combination, strict=True))
     chance = random.Random("combinations")
     for _ in range(FEW_COMBINATIONS):
-        yield {name: _draw(choices, chance) for name, choices in numbers.items()}
+        yield {name: draw(choices, chance) for name, choices in numbers.items()}
 
 
 def drawn_words(numbers: Mapping[str, float], before: str = "") -> str:

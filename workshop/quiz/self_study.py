@@ -17,12 +17,11 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.words import count, quantity
 from workshop.quiz import truth
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask, attempt_seed
 from workshop.quiz.parts import Picture
-from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
 from workshop.quiz.rendering import html, plain
 from workshop.quiz.truth import Truth
-from workshop.quiz.types import Mark, Question
+from workshop.quiz.types import DrawnQuestion, Mark, Question
 from workshop.quiz.types.predict import Predict
 from workshop.sessions import lifecycle
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, RunRecord, SessionRecord

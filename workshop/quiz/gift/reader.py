@@ -263,7 +263,7 @@ class _GiftReader:
             self.leave(id, f"not taken, because a deck has at most {MOST_QUESTIONS} questions")
             return
         try:
-            validated = types.classes()[question["type"]].model_validate(
+            validated = types.CLASSES[question["type"]].model_validate(
                 {name: value for name, value in question.items() if value not in ("", None)}
             )
         except ValidationError as error:

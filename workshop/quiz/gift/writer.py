@@ -14,15 +14,15 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import rendering
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.gift.loss import Loss
 from workshop.quiz.gift.texts import to_moodle
 from workshop.quiz.parts import Tolerance
-from workshop.quiz.randomisation import ask, written
+from workshop.quiz.randomisation import written
 from workshop.quiz.types import Question
 from workshop.quiz.types.choice import Multiple
 from workshop.quiz.types.match import Match
-from workshop.quiz.types.number import Number
+from workshop.quiz.types.number import Number, value_of
 from workshop.quiz.types.text import Text
 
 USUAL_SECONDS = Deck.model_fields["seconds"].default
@@ -190,7 +190,10 @@ def _with_values(deck: Deck, question: Any, export: _Export) -> Any:
         values = ", ".join(f"{name} = {written(value)}" for name, value in numbers.items())
         export.lose(question, "numbers", f"numbers of their own for each learner; all get {values}")
         changed = _with_numbers(question.model_dump(), numbers)
-    changed |= question.with_numbers(changed or question.model_dump(), numbers)
+    if isinstance(question, Number):
+        near = changed.get("near") or question.model_dump()["near"]
+        changed["near"] = [wrong | {"answer": value_of(wrong["answer"], numbers)} for wrong in near]
+        changed["answer"] = value_of(question.answer, numbers)
     if not changed:
         return question
     return type(question).model_validate(question.model_dump() | changed | {"numbers": {}})

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workshop.core import words as say
+from workshop.quiz.results.answers import AnswerChoice, choices, plain
 from workshop.quiz.results.record import Results, RoundAnswer
-from workshop.quiz.types.rows import AnswerChoice, plain
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,9 @@ def _item(results: Results, number: int, id: str) -> Item:
         right=right,
         share=right / len(judged) if judged else None,
         discrimination=_discrimination(judged, other_scores(results, id)),
-        chosen=tuple(question.results(results)),
+        chosen=tuple(choices(results, question)),
         gain=gain(before.judged(id), judged) if before else None,
-        first=tuple(question.results(before)) if before else (),
+        first=tuple(choices(before, question)) if before else (),
     )
 
 

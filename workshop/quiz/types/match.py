@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz.parts import Markdown, Pair, Picture
-from workshop.quiz.randomisation import LETTERS, DrawnQuestion
+from workshop.quiz.randomisation import LETTERS
 from workshop.quiz.rendering import html
 from workshop.quiz.rendering import plain as text_of
-from workshop.quiz.types.base import Fault, Mark, Question, keyed, mixed, quoted, read_key, repeated
-from workshop.quiz.types.rows import AnswerChoice, plain, row
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, keyed, mixed, quoted, read_key, repeated
 
 
 class Match(Question):
@@ -82,25 +78,6 @@ class Match(Question):
     def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
         right = sum(place == chosen for place, chosen in enumerate(answer))
         return Mark(right / len(self.pairs), right == len(self.pairs))
-
-    def line(self, variant: DrawnQuestion, answer: Any) -> str:
-        return " ".join(f"{place}{right}" for place, right in self.sent(variant, answer).items())
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        """A row for each right pair, and for each other pair that was answered."""
-        rights = [plain(results, self, right) for right in self.rights]
-        answers = results.answers_to(self.id)
-        for place, pair in enumerate(self.pairs):
-            name = plain(results, self, pair.left)
-            for right, partner in enumerate(rights):
-                same = [answer for answer in answers if answer.answer[place] == right]
-                if same or place == right:
-                    yield row(f"pair {place + 1}", f"{name} – {partner}", place == right, same)
-
-    def words(self, results: Results, answer: Any) -> str | float:
-        lefts = [plain(results, self, pair.left) for pair in self.pairs]
-        rights = [plain(results, self, self.rights[place]) for place in answer]
-        return "; ".join(f"{partner} – {right}" for partner, right in zip(lefts, rights, strict=True))
 
     def _numbered(self) -> Iterator[tuple[int, Pair]]:
         return enumerate(self.pairs, 1)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
@@ -20,17 +19,12 @@ from workshop.mpi import command_lines, mapper, openmpi
 from workshop.mpi.implementations import IMPLEMENTATIONS, implementation, read_placement
 from workshop.mpi.mapper import Prediction
 from workshop.quiz import text_input
-from workshop.quiz.content_errors import model_problems, mpi_problems
 from workshop.quiz.form_errors import DeckMistake, Where
 from workshop.quiz.parts import Composed, Line, NearPlacement, Picture
-from workshop.quiz.randomisation import DrawnQuestion
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import Fault, Mark, Question
-from workshop.quiz.types.rows import AnswerChoice, with_near
+from workshop.quiz.run_errors import model_problems, mpi_problems
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question
 from workshop.report.analysis.difference import difference, sentences
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
 
 # The labels of the form's fields, and the choices of some fields.
 _LABELS = {
@@ -178,20 +172,9 @@ class Place(Question):
         differences = [*_elsewhere(right, result), *_threads(self, answer)]
         return Mark(0.0, False, (*near, *(f"<p>{escape(sentence, quote=False)}</p>" for sentence in differences)))
 
-    def line(self, variant: DrawnQuestion, answer: Any) -> str:
-        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in answer.items()}
-        return ", ".join(f"{name} {value}" for name, value in sorted(texts.items()))
-
     def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
         """Whether the placements are equal. Others might map equally, but that would need the mapper."""
         return compose(self, near.placement) == compose(self, answer)
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        nears = [placed(near.placement) for near in self.near]
-        return with_near(results, self, placed, f"{placed(self.right)}, or what places ranks alike", nears)
-
-    def words(self, results: Results, answer: Any) -> str | float:
-        return placed(answer)
 
 
 def placed(chosen: Mapping[str, Any]) -> str:
