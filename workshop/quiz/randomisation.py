@@ -6,6 +6,7 @@ import itertools
 import math
 import random
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 
 from workshop.core import words
 from workshop.quiz.parts import Range
@@ -14,44 +15,28 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FEW_COMBINATIONS = 400  # combinations of numbers that are all tried
 
 
-def draw(choices: Range, chance: random.Random) -> float:
-    """One of the values, by chance."""
+@lru_cache
+def values(choices: Range) -> tuple[float, ...]:
+    """All values of a number, in the order of the deck."""
     if choices.values:
-        return chance.choice(choices.values)
-    return _step(choices, chance.randint(0, steps(choices)))
-
-
-def steps(choices: Range) -> int:
-    """The number of steps from low to high."""
+        return choices.values
     assert choices.low is not None and choices.high is not None, "no single values"
-    return math.floor((choices.high - choices.low) / choices.step + 1e-9)
-
-
-def _step(choices: Range, number: int) -> float:
-    """The value after so many steps, without rounding errors: 0.3, not 0.30000000000000004."""
-    return float(f"{(choices.low or 0.0) + number * choices.step:.12g}") + 0.0
+    steps = math.floor((choices.high - choices.low) / choices.step + 1e-9)
+    # Without rounding errors: 0.3, not 0.30000000000000004.
+    return tuple(float(f"{choices.low + number * choices.step:.12g}") + 0.0 for number in range(steps + 1))
 
 
 def combinations(numbers: Mapping[str, Range]) -> Iterator[dict[str, float]]:
     """Combinations of values for a question's numbers: all of them if there are few; otherwise the ends of all ranges
     and a few hundred random ones, the same in each call."""
-    if math.prod(len(choices.values) or steps(choices) + 1 for choices in numbers.values()) <= FEW_COMBINATIONS:
-        values = [
-            choices.values or [_step(choices, at) for at in range(steps(choices) + 1)] for choices in numbers.values()
-        ]
-        yield from (dict(zip(numbers, combination, strict=True)) for combination in itertools.product(*values))
-        return
-    ends = [
-        (min(choices.values), max(choices.values))
-        if choices.values
-        else (_step(choices, 0), _step(choices, steps(choices)))
-        for choices in numbers.values()
-    ]
-    for combination in itertools.islice(itertools.product(*ends), FEW_COMBINATIONS):
+    of_each = [values(choices) for choices in numbers.values()]
+    few = math.prod(map(len, of_each)) <= FEW_COMBINATIONS
+    tried = itertools.product(*(of_each if few else [(min(of_one), max(of_one)) for of_one in of_each]))
+    for combination in itertools.islice(tried, FEW_COMBINATIONS):
         yield dict(zip(numbers, combination, strict=True))
     chance = random.Random("combinations")
-    for _ in range(FEW_COMBINATIONS):
-        yield {name: draw(choices, chance) for name, choices in numbers.items()}
+    for _ in range(0 if few else FEW_COMBINATIONS):
+        yield {name: chance.choice(of_one) for name, of_one in zip(numbers, of_each, strict=True)}
 
 
 def drawn_words(numbers: Mapping[str, float], before: str = "") -> str:

@@ -72,8 +72,8 @@ def test_who_joined_later_was_not_there_before(store: Store) -> None:
     answer(store, this, late.id, "q2", 0, time.time(), share=1.0, right=True, points=1.0)
     end(store, this, 2)
     read = reader.read(store, this.id)
-    assert read.present("q1") == {early.id}
-    assert read.present("q2") == {early.id, late.id}
+    assert read.present["q1"] == {early.id}
+    assert read.present["q2"] == {early.id, late.id}
 
 
 def test_alone_the_first_attempt_counts_and_numbers_are_ones_own(store: Store) -> None:

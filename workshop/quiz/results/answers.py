@@ -123,7 +123,7 @@ def words(results: Results, question: Question, answer: Any) -> str | float:
 
 def choices(results: Results, question: Question) -> Iterator[AnswerChoice]:
     """The possible answers and how many people gave them; answers of the deck come first."""
-    answers = results.answers_to(question.id)
+    answers = results.answers_to[question.id]
     match question:
         case WithOptions():
             for place, option in enumerate(question.options):
@@ -188,7 +188,7 @@ def _with_near(
     results: Results, question: Number | Text | Place, name: Callable[[Any], str], right: str, near_texts: Sequence[str]
 ) -> Iterator[AnswerChoice]:
     """Rows of the right answer, of the deck's misconceptions, and of other answers, the most frequent first."""
-    answers = results.answers_to(question.id)
+    answers = results.answers_to[question.id]
     yield _choice("right", right, True, [answer for answer in answers if answer.right])
     nears: Sequence[NearNumber | NearText | NearPlacement] = question.near
     for place, (near, text) in enumerate(zip(nears, near_texts, strict=True)):

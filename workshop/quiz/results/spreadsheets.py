@@ -120,9 +120,9 @@ def _answers(findings: RoundFindings) -> Iterable[Row]:
             if (first := first_votes.get((player.id, item.id))) is not None:
                 row["first answer"] = words(results, question, first.answer)
                 row["first answer right"] = _yes(first.right)
-            answer = results.answers_by(player.id).get(item.id)
+            answer = results.answers_by[player.id].get(item.id)
             if answer is None:
-                yield {**row, "status": "missed" if player.id in results.present(item.id) else "not there"}
+                yield {**row, "status": "missed" if player.id in results.present[item.id] else "not there"}
                 continue
             marks = {"share": answer.share, "points": answer.points, "points possible": item.worth}
             near = None if answer.near is None else answer.near + 1

@@ -4,6 +4,9 @@ answer is read and graded."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated, get_args
+
+from pydantic import Field
 
 from workshop.quiz.types.base import DrawnQuestion, Mark, Question
 from workshop.quiz.types.choice import Multiple, Poll, Single
@@ -14,7 +17,9 @@ from workshop.quiz.types.place import Place
 from workshop.quiz.types.predict import Predict
 from workshop.quiz.types.text import Text
 
-__all__ = ["CLASSES", "DrawnQuestion", "Mark", "Question"]
+__all__ = ["CLASSES", "AnyQuestion", "DrawnQuestion", "Mark", "Question"]
 
-TYPES = (Single, Multiple, Number, Order, Match, Text, Poll, Predict, Place)
-CLASSES: Mapping[str, type[Question]] = {kind.__name__.lower(): kind for kind in TYPES}
+AnyQuestion = Annotated[
+    Single | Multiple | Number | Order | Match | Text | Poll | Predict | Place, Field(discriminator="type")
+]
+CLASSES: Mapping[str, type[Question]] = {kind.__name__.lower(): kind for kind in get_args(get_args(AnyQuestion)[0])}
