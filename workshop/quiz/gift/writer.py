@@ -20,7 +20,6 @@ from workshop.quiz.gift.texts import to_moodle
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.randomisation import written
 from workshop.quiz.types import Question
-from workshop.quiz.types.choice import Multiple
 from workshop.quiz.types.match import Match
 from workshop.quiz.types.number import Number, value_of
 from workshop.quiz.types.text import Text
@@ -95,7 +94,7 @@ def _answers(question: Any, export: _Export) -> list[str]:
             off = _margin(near.tolerance or question.tolerance, near.answer)
             answers.append(f"=%0%{_decimal(near.answer)}:{off}#{_text(near.feedback)}")
         return answers
-    each = _share(question, export)
+    each = 100 / len(question.right)  # percent of the points for each right option
     answers = []
     for option in question.options:
         if question.type == "single":
@@ -141,13 +140,6 @@ def _rights(question: Match, export: _Export) -> list[str]:
     if any(text != right.strip() for text, right in zip(plain, question.rights, strict=True)):
         export.lose(question, "formatting", "the formatting of what is on the right; GIFT has plain text there")
     return plain
-
-
-def _share(question: Multiple, export: _Export) -> float:
-    """The points of each right option of a choice, in percent."""
-    if len(question.right) > 10:
-        export.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
-    return 100 / len(question.right)
 
 
 def _decimal(value: float | str) -> str:

@@ -210,7 +210,7 @@ def mixed(texts: Sequence[str], chance: random.Random) -> list[int]:
 
 def quoted(raw: Any) -> str:
     """A browser's answer, quoted in a sentence."""
-    return repr(raw if len(raw) <= 40 else raw[:37] + "...") if isinstance(raw, str) else "That"
+    return words.quoted(raw) if isinstance(raw, str) else "That"
 
 
 def read_key(variant: DrawnQuestion, raw: Any) -> int:

@@ -12,8 +12,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz.parts import Markdown, Pair, Picture
 from workshop.quiz.randomisation import LETTERS
-from workshop.quiz.rendering import html
-from workshop.quiz.rendering import plain as text_of
+from workshop.quiz.rendering import html, plain
 from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, keyed, mixed, quoted, read_key, repeated
 
 
@@ -56,15 +55,15 @@ class Match(Question):
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         if answers:
             for pair in self.pairs:
-                text = f"{text_of(pair.left, variant.numbers)} -> {text_of(pair.right, variant.numbers)}"
+                text = f"{plain(pair.left, variant.numbers)} -> {plain(pair.right, variant.numbers)}"
                 yield text, "   - ", "     "
             for extra in self.extra:
-                yield f"{text_of(extra, variant.numbers)} belongs to nothing", "   - ", "     "
+                yield f"{plain(extra, variant.numbers)} belongs to nothing", "   - ", "     "
             return
         for number, pair in self._numbered():
-            yield text_of(pair.left, variant.numbers), f"   {number}. ", "      "
+            yield plain(pair.left, variant.numbers), f"   {number}. ", "      "
         for letter, number in zip(LETTERS, variant.order, strict=False):
-            yield text_of(self.rights[number], variant.numbers), f"   {letter}) ", "      "
+            yield plain(self.rights[number], variant.numbers), f"   {letter}) ", "      "
 
     def read(self, variant: DrawnQuestion, raw: Any) -> Any:
         lefts = [str(number) for number, _ in self._numbered()]
