@@ -56,12 +56,6 @@ class DrawnQuestion:
         """The letter under which an option, item or right side of the deck is shown."""
         return LETTERS[self.order.index(number)]
 
-    def number(self, key: str) -> int:
-        """The inverse of `key`. Raises KeyError for an unused letter."""
-        if key not in self.keys:
-            raise KeyError(key)
-        return self.order[self.keys.index(key)]
-
 
 class Question(DeckPart):
     """A question of any type. Its `type` field names the type.
@@ -217,15 +211,13 @@ def read_key(variant: DrawnQuestion, raw: Any) -> int:
     """The deck's number of the part with this letter. Raises BadInput."""
     if not isinstance(raw, str) or raw not in variant.keys:
         raise BadInput(f"{quoted(raw)} is none of the answers; it should be one of {words.listed(variant.keys)}.")
-    return variant.number(raw)
+    return variant.order[variant.keys.index(raw)]
 
 
 def read_keys(variant: DrawnQuestion, raw: Any, done: str) -> list[int]:
     """The deck's numbers of the parts with these letters, which must be different. Raises BadInput."""
     if not isinstance(raw, Sequence) or isinstance(raw, str | bytes) or not raw:
         raise BadInput(f"{quoted(raw)} is no list of what is {done}; it should be one such as ['b', 'a'].")
-    if len(raw) > len(variant.order):
-        raise BadInput(f"{len(raw)} are {done}; there are {len(variant.order)}.")
     numbers = [read_key(variant, key) for key in raw]
     if len(set(numbers)) < len(numbers):
         raise BadInput(f"{quoted(raw)} has something in it twice; each can be {done} once.")
