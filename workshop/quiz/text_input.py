@@ -66,10 +66,10 @@ def _value(written: str, text: str) -> float:
     if _AMBIGUOUS.fullmatch(digits):
         either, other = digits.replace(",", "."), digits.replace(",", "")
         raise BadInput(f"{quoted(digits)} could be {float(either):g} or {other}; write one of them.")
-    apart = next((between for pattern, between in _WRITTEN.items() if pattern.fullmatch(digits)), None)
-    if apart is None:
+    separator = next((between for pattern, between in _WRITTEN.items() if pattern.fullmatch(digits)), None)
+    if separator is None:
         raise BadInput(f"{quoted(text)} is no number; it should be one such as 1.5 or 1e3.")
-    plain = re.sub(apart, "", digits).replace(",", ".")
+    plain = re.sub(separator, "", digits).replace(",", ".")
     return sign * _finite(float(f"{plain}e{power or 0}"), quoted(text)) + 0.0
 
 

@@ -69,8 +69,8 @@ def latest(
         (failed if run.ended and run.status != "completed" else runs).setdefault(name, run)
         if len(runs) == len(question.runs):
             break
-    found = {**failed, **runs}
-    return {name: found[name] for name in question.runs if name in found}
+    runs = {**failed, **runs}
+    return {name: runs[name] for name in question.runs if name in runs}
 
 
 def _fitting(

@@ -161,20 +161,20 @@ class _GiftReader:
         answers = self.listed(text, "~")
         shares = [answer.weight for answer in answers]
         best = max(shares, default=0.0)
-        one = "=" in text
-        rights = [share > 0 and (share == best or not one) for share in shares]
-        each = 1.0 if one else 1 / max(1, sum(rights))
-        usual = [each if right else 0.0 if one else -each for right in rights]
+        single = "=" in text
+        rights = [share > 0 and (share == best or not single) for share in shares]
+        each = 1.0 if single else 1 / max(1, sum(rights))
+        usual = [each if right else 0.0 if single else -each for right in rights]
         if any(abs(share - other) > 0.006 for share, other in zip(shares, usual, strict=True)):
             percentages = ", ".join(words.percent(share) for share in shares)
             self.lost.append(f"options' own shares of the points ({percentages})")
-        if one and sum(rights) > 1:
+        if single and sum(rights) > 1:
             self.lost.append("that one of several right options is enough; all of them have to be chosen")
         options = [
             {"text": self.markdown(answer.text), "feedback": answer.feedback, "right": right}
             for answer, right in zip(answers, rights, strict=True)
         ]
-        return {"type": "single" if one and sum(rights) == 1 else "multiple", "options": options}
+        return {"type": "single" if single and sum(rights) == 1 else "multiple", "options": options}
 
     def true_or_false(self, true: bool, feedback: list[str]) -> dict[str, Any]:
         wrong, right = (self.markdown(part) for part in [*feedback, "", ""][:2])

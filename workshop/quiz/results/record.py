@@ -32,6 +32,9 @@ class RoundAnswer:
     points: float | None = None  # including a speed bonus
     near: int | None = None  # index of the misconception in the question's `near`
 
+    def is_graded(self) -> bool:
+        return self.share is not None
+
 
 @dataclass(frozen=True)
 class Results:
@@ -62,7 +65,7 @@ class Results:
     @cached_property
     def judged(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
         """The graded answers to each question."""
-        return {id: tuple(one for one in answers if one.share is not None) for id, answers in self.answers_to.items()}
+        return {id: tuple(filter(RoundAnswer.is_graded, answers)) for id, answers in self.answers_to.items()}
 
     @cached_property
     def answers_by(self) -> Mapping[int, Mapping[str, RoundAnswer]]:

@@ -410,9 +410,9 @@ class Room(Round):
             if still():
                 for run in runs.values():  # until they have really ended
                     await asyncio.to_thread(wait, self.store, run, timeout=60)
-                found = await asyncio.to_thread(truth.value, self.store, question, runs)
-                problem, value = found.problem, found.value
-                words = found.words if value is None else f"{question.value_words(value)} ({found.words})"
+                outcome = await asyncio.to_thread(truth.value, self.store, question, runs)
+                problem, value = outcome.problem, outcome.value
+                words = outcome.words if value is None else f"{question.value_words(value)} ({outcome.words})"
         except WorkshopError as error:
             problem = str(error)
         except Exception:
