@@ -24,7 +24,7 @@ from workshop.web.quiz import measurement, messages
 from workshop.web.quiz.client import Client
 from workshop.web.quiz.participants import Participant
 from workshop.web.quiz.question import RoundQuestion
-from workshop.web.quiz.round import Round
+from workshop.web.quiz.round import LiveRound
 from workshop.web.quiz.writer import AnswerWriter
 
 COUNTED = 0.2  # seconds between counts for the host
@@ -37,7 +37,7 @@ FAULT = "The answer could not be computed because of a fault in the server; its 
 log = logging.getLogger(__name__)
 
 
-class Room(Round):
+class Room(LiveRound):
     """Made by `Room.open`. `state` only changes under `lock`."""
 
     def __init__(self, store: Store, writer: AnswerWriter, record: QuizRound) -> None:

@@ -10,7 +10,7 @@ from workshop.web.quiz.participants import Participants
 from workshop.web.quiz.question import RoundQuestion
 
 
-class Round:
+class LiveRound:
     def __init__(self, record: QuizRound) -> None:
         self.record = record
         self.participants = Participants()
