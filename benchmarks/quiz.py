@@ -25,8 +25,7 @@ from benchmarks.dashboard import HOST, PATIENCE, host, joined, served
 from benchmarks.processes import own_state
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import ask
+from workshop.quiz.deck import Deck, ask
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 from workshop.web.quiz import round_start

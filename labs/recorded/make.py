@@ -35,8 +35,7 @@ from workshop.core.placement import Placement
 from workshop.course import catalogue, description
 from workshop.extension import SIDES
 from workshop.quiz import reader
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import ask
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.types.choice import Choice
 from workshop.quiz.types.match import Match
 from workshop.quiz.types.number import Number

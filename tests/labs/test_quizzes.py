@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,11 +23,11 @@ from tests.support import limit
 from workshop import registry
 from workshop.core.placement import THREAD_VARIABLES
 from workshop.quiz import expressions, reader, truth
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import DrawnQuestion, ask, combinations
+from workshop.quiz.deck import Deck, ask
+from workshop.quiz.randomisation import combinations
 from workshop.quiz.rendering import plain
 from workshop.quiz.text_input import normalised
-from workshop.quiz.types import Question
+from workshop.quiz.types import DrawnQuestion, Question
 from workshop.quiz.types.choice import Choice, Multiple, Poll, Single
 from workshop.quiz.types.match import Match
 from workshop.quiz.types.number import Number, value_of
@@ -174,10 +175,10 @@ def agrees(asked: DrawnQuestion, left: Any) -> bool:
 def test_a_number_is_right_alone_whatever_is_drawn(name: str, id: str) -> None:
     question = deck(name).question(id)
     for numbers in combinations(question.numbers):
-        asked = DrawnQuestion(deck(name), question, numbers, ())
-        assert grade(asked, value_of(asked, question.answer)).right, numbers
+        asked = replace(ask(deck(name), question, "seed"), numbers=numbers)
+        assert grade(asked, value_of(question.answer, asked.numbers)).right, numbers
         for near in question.near:
-            mark = grade(asked, value_of(asked, near.answer))
+            mark = grade(asked, value_of(near.answer, asked.numbers))
             assert mark.right is False, (numbers, near.answer)
             assert mark.feedback, (numbers, near.answer)
 

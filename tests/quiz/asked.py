@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workshop.quiz.parts import Picture
-from workshop.quiz.randomisation import DrawnQuestion
-from workshop.quiz.types import Mark
+from workshop.quiz.types import DrawnQuestion, Mark
 
 
 def answer(drawn: DrawnQuestion, raw: Any) -> Any:
@@ -28,7 +27,3 @@ def solution(drawn: DrawnQuestion, truth: float | None = None) -> dict[str, Any]
 
 def grade(drawn: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
     return drawn.question.grade(drawn, answer, truth)
-
-
-def distribution(drawn: DrawnQuestion, answers: Any, is_right: Callable[[Any], bool | None] | None = None) -> Any:
-    return drawn.question.distribution(drawn, answers, is_right)

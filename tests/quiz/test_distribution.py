@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.quiz.asked import answer as read
-from tests.quiz.asked import distribution, grade, raw
+from tests.quiz.asked import grade, raw
 from tests.quiz.nine import YAML
 from workshop.quiz import reader
-from workshop.quiz.randomisation import DrawnQuestion, ask
-from workshop.quiz.types.number import thinned
+from workshop.quiz.deck import ask
+from workshop.quiz.results.answers import distribution
+from workshop.quiz.types import DrawnQuestion
 
 DECK = reader.parse(YAML, "nine.yaml")
 
@@ -53,7 +54,7 @@ def test_numbers_are_sorted_and_not_too_many(values: list[float]) -> None:
 
 
 def test_what_is_no_number_is_no_value() -> None:
-    assert thinned([1.0, float("inf"), 2.0]) == [1.0, 2.0]
+    assert distribution(of("number"), [2.0, float("inf"), 1.0])["values"] == [1.0, 2.0]
 
 
 def test_words_that_mean_the_same_are_one() -> None:

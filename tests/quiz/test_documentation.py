@@ -10,8 +10,7 @@ from tests.labs import quiz_checks
 from tests.quiz.asked import grade
 from workshop.core import config
 from workshop.quiz import reader, types
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import ask
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.types.number import Number
 
 TEXT = config.labs_folder().parent / "docs" / "quizzes.md"
@@ -34,7 +33,7 @@ def test_an_example_is_a_deck_or_a_question_of_one(block: str) -> None:
 
 @pytest.mark.real
 def test_every_type_of_question_has_an_example() -> None:
-    assert {question.type for block in BLOCKS for question in deck(block).questions} == set(types.classes())
+    assert {question.type for block in BLOCKS for question in deck(block).questions} == set(types.CLASSES)
 
 
 @pytest.mark.real

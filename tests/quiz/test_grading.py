@@ -10,10 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.quiz.asked import grade
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.parts import Tolerance
-from workshop.quiz.randomisation import DrawnQuestion, ask
-from workshop.quiz.types import Mark
+from workshop.quiz.types import DrawnQuestion, Mark
 from workshop.quiz.types.number import within
 from workshop.quiz.types.order import ordered
 from workshop.quiz.types.predict import closeness

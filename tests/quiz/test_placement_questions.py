@@ -9,8 +9,7 @@ import pytest
 from tests.quiz import markup
 from tests.quiz.asked import answer, grade, solution
 from workshop.core.errors import WorkshopError
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import ask
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.types import Mark, place
 from workshop.quiz.types.place import Place
 
@@ -79,7 +78,7 @@ def test_a_refused_placement_is_told_in_the_mappers_words() -> None:
 def test_the_mapper_is_asked_once_for_the_same_placement(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     real = place.mapper.predict
-    monkeypatch.setattr(place, "_answers", {})
+    place._predict.cache_clear()
     monkeypatch.setattr(place.mapper, "predict", lambda p, d: asked.append(p.describe()) or real(p, d))
     for _ in range(2):
         assert judged({"map_by": "package", "per_resource": 1, "bind_to": "package"}).right

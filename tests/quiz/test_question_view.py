@@ -14,9 +14,10 @@ from tests.quiz import nine
 from tests.quiz.asked import answer, grade, raw, shown, solution
 from tests.quiz.decks import decks, questions
 from workshop.core.errors import BadInput
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.parts import Picture
-from workshop.quiz.randomisation import DrawnQuestion, ask, combinations
+from workshop.quiz.randomisation import combinations
+from workshop.quiz.types import DrawnQuestion
 
 SEEDS = st.text("abc123", min_size=1, max_size=6)
 
@@ -147,12 +148,6 @@ def test_a_placement_that_is_asked_for_shows_nothing_of_what_is_right() -> None:
     assert solution(one)["command"] == "mpirun -n 2 --map-by ppr:1:package --bind-to core"
 
 
-def test_no_secret_of_any_type_is_shown() -> None:
-    for question in nine.DECK.questions:
-        document = json.dumps(shown(ask(nine.DECK, question, "s"), address))
-        assert not [secret for secret in nine.SECRETS if secret in document], question.id
-
-
 @settings(max_examples=60, deadline=None)
 @given(SEEDS)
 def test_right_and_wrong_answers_to_each_type(seed: str) -> None:
@@ -224,7 +219,6 @@ PLACE = {"ask": ["ranks", "map_by", "per_resource", "oversubscribe"], "right": {
         ("multiple", OPTIONS, "a", "is no list of what is chosen"),
         ("multiple", OPTIONS, ["a", "a"], "twice"),
         ("multiple", OPTIONS, ["a", "d"], "'d' is none of the answers"),
-        ("multiple", OPTIONS, ["a"] * 10_000, "10000 are chosen; there are 3."),
         ("order", ITEMS, ["a", "b"], "2 are in order; it should be all 3."),
         ("match", PAIRS, {"1": "a"}, "should say for each of 1 and 2 what belongs to it"),
         ("match", PAIRS, {"1": "a", "2": "d"}, "'d' is none of the answers"),

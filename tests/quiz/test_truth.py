@@ -11,6 +11,8 @@ from tests.web import seed
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.quiz import self_study, truth
+from workshop.quiz.deck import Deck
+from workshop.quiz.self_study import QuizLearner
 from workshop.quiz.types.predict import Predict
 from workshop.store.records import Identity, Limits, SessionRecord
 from workshop.store.store import Store
@@ -51,6 +53,10 @@ def complete(
     return run.id
 
 
+def completed(store: Store, asked: Predict, identity: int | None) -> dict[str, int]:
+    return {name: run.id for name, run in truth.latest(store, asked, identity, "completed").items()}
+
+
 def made_earlier(store: Store, run_id: int, seconds: float) -> None:
     """Set a run's times back."""
     times = {column.name: column - seconds for column in (runs.c.queued_at, runs.c.started_at, runs.c.finished_at)}
@@ -69,7 +75,7 @@ def made_earlier(store: Store, run_id: int, seconds: float) -> None:
 )
 def test_what_can_t_be_run_is_told(store: Store, run: dict[str, Any], why: str) -> None:
     with pytest.raises(BadInput, match=why):
-        truth.newest_completed(store, question("a.seconds", a=run), None)
+        truth.latest(store, question("a.seconds", a=run), None)
 
 
 def test_the_newest_own_run_that_fits_counts(store: Store, up: SessionRecord, learner: Identity) -> None:
@@ -80,11 +86,10 @@ def test_the_newest_own_run_that_fits_counts(store: Store, up: SessionRecord, le
     complete(store, up, learner, ranks=2)
     complete(store, up, learner, "failed", ranks=4)
     of_nobody = complete(store, up, ranks=4)
-    assert truth.newest_completed(store, asked, learner.id) == {"four": newest}
-    assert truth.newest_completed(store, asked, None) == {"four": of_nobody}
+    assert completed(store, asked, learner.id) == {"four": newest}
+    assert completed(store, asked, None) == {"four": of_nobody}
     one = complete(store, up, learner, ranks=1)
-    assert truth.newest_completed(store, asked, learner.id) == {"four": newest, "one": one}
-    assert truth.newest_completed(store, asked, learner.id, session_id=up.id + 1) == {}
+    assert completed(store, asked, learner.id) == {"four": newest, "one": one}
 
 
 def test_old_runs_are_found_behind_many_others(
@@ -94,7 +99,7 @@ def test_old_runs_are_found_behind_many_others(
     old = complete(store, up, learner, ranks=4)
     for _ in range(7):
         complete(store, up, ranks=4)
-    assert truth.newest_completed(store, question("four.x", four=four(ranks=4)), learner.id) == {"four": old}
+    assert completed(store, question("four.x", four=four(ranks=4)), learner.id) == {"four": old}
 
 
 @pytest.mark.real
@@ -109,7 +114,7 @@ def test_the_latest_run_is_one_that_came_to_something_or_may_yet(
     assert truth.latest(store, asked, learner.id)["a"].id == done
     (queued,) = truth.submit(store, up, asked, learner).values()
     assert truth.latest(store, asked, learner.id)["a"].id == queued
-    assert truth.newest_completed(store, asked, learner.id) == {"a": done}
+    assert completed(store, asked, learner.id) == {"a": done}
     assert truth.latest(store, asked, None) == {}
 
 
@@ -132,7 +137,10 @@ def test_runs_that_were_not_made_together_are_told_and_made_anew(
     asked = question("four.x / one.x", four=four(ranks=4), one=four(ranks=1))
     old = complete(store, up, learner, ranks=4, metrics={"x": 4})
     made_earlier(store, old, 3600)
-    assert self_study.measuring(store, asked, learner.id, None).words.endswith("2 runs of your own are missing.")
+    deck = Deck(deck="d", title="t", questions=(asked,))
+    mine = self_study.begin(store, deck, QuizLearner.from_identity(learner))
+    mine.answer(asked.id, "4")
+    assert mine.view(asked.id, lambda *_: "")["measuring"]["words"].endswith("2 runs of your own are missing.")
     new = complete(store, up, learner, ranks=1, metrics={"x": 1})
     said = truth.value(store, asked, {"four": old, "one": new})
     assert said.value == 4 and re.search(r"they were made 6\d min apart, so what else the machine did", said.words)

@@ -10,9 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from workshop.core import words
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import DrawnQuestion, ask, written
+from workshop.quiz.deck import Deck, ask
+from workshop.quiz.randomisation import written
 from workshop.quiz.rendering import plain
+from workshop.quiz.types import DrawnQuestion
 
 WIDTH = 78
 

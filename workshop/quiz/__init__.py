@@ -1,9 +1,9 @@
 """Quizzes: decks of questions, grading, live rounds with a class, and reports for the instructor.
 
-`types` has a class for each question type: its fields, and how it is shown, answered, graded and counted.
-Authors write a `deck` of `parts` and `expressions`. `reader` reads it; `form_errors` and `content_errors` find
-mistakes, and name the first of each question with its line. `randomisation` draws the variant of a question
-that a learner gets, and `text_input` reads the typed answer. `truth` measures the right answer of a prediction.
+`types` has a class for each question type: its fields, and how it is shown, answered and graded.
+Authors write a `deck` of `parts` and `expressions`. `reader` reads it; `form_errors` and `run_errors` find
+mistakes, and it names the first of each question with its line. `randomisation` has the values of a question's numbers,
+and `text_input` reads the typed answer. `truth` measures the right answer of a prediction.
 `rendering`, `formulas` and `pictures` turn Markdown into safe HTML. `self_study` is for learning alone, `live` has the
 states and points of a round, `results` is for the instructor, `gift` reads and writes the
 files of Moodle.

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
-from functools import reduce
-from operator import or_
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, PlainValidator, SerializeAsAny, ValidationInfo, create_model, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, ValidationInfo, field_validator
 
-from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.quiz import types
 from workshop.quiz.form_errors import fault, hint
 from workshop.quiz.parts import DeckPart, Id, Line, Points, Seconds
-from workshop.quiz.types.base import Question
+from workshop.quiz.randomisation import values
+from workshop.quiz.types import AnyQuestion, DrawnQuestion, Question
+from workshop.store.records import QuizPlayer, QuizRound
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-
-
-def _typed(raw: Any) -> Question:
-    """Validate a question with the class of its type, which may come from an extension."""
-    if isinstance(raw, Question):
-        return raw
-    name, classes = raw.get("type") if isinstance(raw, dict) else None, types.classes()
-    if not isinstance(name, str) or name not in classes:
-        raise PydanticCustomError("question_type", f"should have a type: {words.listed(classes, 'or')}")
-    return classes[name].model_validate(raw)
 
 
 class Deck(DeckPart):
@@ -40,9 +28,7 @@ class Deck(DeckPart):
     points: Points = Field(1, description="for a question that doesn't say")
     seconds: Seconds = Field(60, description="time limit in a round for a question that doesn't say")
     shuffle: bool = Field(True, description="shuffle the options of questions that don't say")
-    questions: tuple[Annotated[SerializeAsAny[Question], PlainValidator(_typed)], ...] = Field(
-        min_length=1, max_length=200, description="in the order of a round"
-    )
+    questions: tuple[AnyQuestion, ...] = Field(min_length=1, max_length=200, description="in the order of a round")
     short: tuple[Id, ...] = Field(
         (), max_length=20, description="the questions that the lab asks, in order; default: all of them"
     )
@@ -98,11 +84,27 @@ class Deck(DeckPart):
         return self.shuffle if question.shuffle is None else question.shuffle
 
 
+def ask(deck: Deck, question: Question, seed: str) -> DrawnQuestion:
+    """The variant for this seed: the same seed gives the same numbers and the same order on any machine.
+
+    Options keep the deck's order if the question or the deck says so.
+    """
+    numbers = {
+        name: random.Random(f"{seed}/{question.id}/number/{name}").choice(values(choices))
+        for name, choices in question.numbers.items()
+    }
+    places = question.places(random.Random(f"{seed}/{question.id}/order"), deck.shuffles(question))
+    points, seconds = deck.points_of(question), deck.seconds_of(question)
+    return DrawnQuestion(question, numbers, tuple(places), points, seconds, deck.lab)
+
+
+def attempt_seed(quiz_round: QuizRound, player: QuizPlayer) -> str:
+    """The seed of a learner in self-study; each attempt has another one."""
+    who = player.nickname if player.identity_id is None else player.identity_id
+    return f"{quiz_round.seed}/{who}/{player.attempt}"
+
+
 def schema() -> dict[str, Any]:
     """The JSON schema of a deck, with which editors check YAML; labs/quiz.schema.json holds it, and a deck names that
     file in its first line. `reader` checks more than a schema can, for instance that one option is right."""
-    question: Any = Annotated[reduce(or_, types.classes().values()), Field(discriminator="type")]
-    model = create_model(
-        "Deck", __base__=Deck, __doc__=Deck.__doc__, questions=(tuple[question, ...], Deck.model_fields["questions"])
-    )
-    return {"$schema": DIALECT, **model.model_json_schema(), "title": "A quiz's deck"}
+    return {"$schema": DIALECT, **Deck.model_json_schema(), "title": "A quiz's deck"}

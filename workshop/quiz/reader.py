@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -14,9 +15,12 @@ from pydantic import ValidationError
 from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.extension import Lab
-from workshop.quiz import content_errors, rendering, types
+from workshop.quiz import expressions, pictures, rendering, types
 from workshop.quiz.deck import Deck, schema
-from workshop.quiz.form_errors import DeckMistake, closest, hint, mistakes
+from workshop.quiz.form_errors import DeckMistake, closest, hint, mistakes, named
+from workshop.quiz.parts import texts
+from workshop.quiz.randomisation import combinations
+from workshop.quiz.types import Question
 from workshop.registry import decks, labs
 
 __all__ = ["BadDeck", "DeckProblem", "dump", "find", "parse", "read", "schema", "shipped"]
@@ -131,7 +135,7 @@ def _question_mistakes(raw: Any, folder: Path | None, thorough: bool) -> list[De
     """Mistakes of a question: those of its form; where there is none, the first one of its content."""
     if not isinstance(raw, Mapping):
         return [DeckMistake((), f"{str(raw)[:60]!r} is no question; it should have id, type and text")]
-    classes, name = types.classes(), raw.get("type")
+    classes, name = types.CLASSES, raw.get("type")
     kind = classes.get(name) if isinstance(name, str) else None
     if kind is None:
         was = "missing" if name is None else repr(str(name)[:60])
@@ -141,13 +145,66 @@ def _question_mistakes(raw: Any, folder: Path | None, thorough: bool) -> list[De
         question = kind.model_validate(raw)
     except ValidationError as error:
         return mistakes(error, kind, raw)
-    of_content = list(islice(content_errors.problems(question, folder), 1))
+    of_content = list(islice(_content_mistakes(question, folder), 1))
     if thorough and not of_content:
         try:
             of_content = [DeckMistake(path, text) for path, text in islice(question.slow_problems(), 1)]
         except WorkshopError as error:
             of_content = [DeckMistake(("right",), str(error))]
     return of_content
+
+
+def _content_mistakes(question: Question, folder: Path | None) -> Iterator[DeckMistake]:
+    """Mistakes in the content; `folder` contains the deck's pictures. Those behind the first may follow from it."""
+    yield from _texts(question)
+    yield from _picture(question, folder)
+    yield from _code(question)
+    yield from question.problems()
+
+
+def _texts(question: Question) -> Iterator[DeckMistake]:
+    """Report unreadable formulas, names without a number, and numbers that no text uses."""
+    numbers = next(combinations(question.numbers), {})
+    used: set[str] = set()
+    for path, text in texts(question):
+        if text and not text.strip():
+            yield DeckMistake(path, f"{named(path)} is empty; it should say something")
+        names = rendering.names(text)
+        used |= names | rendering.names_in_formulas(text)
+        for name in sorted(names - question.numbers.keys()):
+            usable = [number for number in question.numbers if number not in expressions.FUNCTIONS]
+            available = f"they are {words.listed(usable)}" if usable else "it has none"
+            yield DeckMistake(
+                path,
+                f"{{{name}}} is none of this question's numbers; {available}, and code goes between backticks"
+                f"{hint(name, usable)}",
+            )
+        for problem in rendering.problems(text, numbers):
+            yield DeckMistake(path, problem)
+    for name in sorted(question.numbers.keys() - used):
+        yield DeckMistake(("numbers", name), f"no text uses {name}; write it as {{{name}}}, or remove it")
+
+
+def _picture(question: Question, folder: Path | None) -> Iterator[DeckMistake]:
+    if question.picture is not None:
+        try:
+            pictures.load(folder, question.picture)
+        except BadInput as error:
+            yield DeckMistake(("picture", "file"), str(error).rstrip("."))
+
+
+def _code(question: Question) -> Iterator[DeckMistake]:
+    if not question.check:
+        return
+    try:
+        tree = ast.parse(question.check)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        where = f" (its line {error.lineno}: {error.msg})" if isinstance(error, SyntaxError) else ""
+        yield DeckMistake(("check",), f"check is no Python{where}; it should be code that leaves `answer`")
+        return
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    if "answer" not in names:
+        yield DeckMistake(("check",), "check leaves no `answer`; it should set it to the right answer")
 
 
 def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:

@@ -8,7 +8,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import shorten
 from typing import Any
@@ -17,15 +17,14 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.words import count, quantity
 from workshop.quiz import truth
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask, attempt_seed
 from workshop.quiz.parts import Picture
-from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
 from workshop.quiz.rendering import html, plain
 from workshop.quiz.truth import Truth
-from workshop.quiz.types import Mark, Question
+from workshop.quiz.types import DrawnQuestion, Mark, Question
 from workshop.quiz.types.predict import Predict
 from workshop.sessions import lifecycle
-from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, RunRecord, SessionRecord
+from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, RunRecord
 from workshop.store.store import Store
 
 KIND = "alone"
@@ -118,18 +117,22 @@ class SelfStudy:
         if self.store.keep_answers([record]) != [True]:
             raise BadInput(ANSWERED)
 
-    def run(self, question_id: str, session: SessionRecord | None = None) -> dict[str, int]:
-        """Submit the missing runs that check a prediction, in this session (None: the newest). Return run ids by name.
-
-        Raises BadInput for other questions, before there is a prediction, and if nothing can be run.
-        """
+    def run(self, question_id: str) -> dict[str, int]:
+        """Submit the runs that check a prediction and are missing, not under way, or too old to be compared with the
+        others. Return run ids by name. Raises BadInput for other questions, before there is a prediction, and if
+        nothing can be run."""
         question: Any = self.variant(question_id).question
         if not question.measured:
             raise BadInput("There is nothing to run for this question.")
         if question_id not in self.answers():
             raise BadInput("Predict first: the runs are made once your prediction is kept.")
-        target = session if session is not None or self.session is None else self.store.session(self.session)
-        return submit_missing(self.store, question, self.learner.identity, self.learner.runs_owner, target)
+        latest = truth.latest(self.store, question, self.learner.runs_owner)
+        have = {name: run.id for name, run in latest.items() if run.status == "completed" or not run.ended}
+        if len(have) == len(question.runs):
+            return {}
+        have = {name: run.id for name, run in _fresh(latest).items()}  # those that are too old are repeated
+        target = lifecycle.newest_session(self.store) if self.session is None else self.store.session(self.session)
+        return truth.submit(self.store, target, question, self.learner.identity, have)
 
     def view(self, question_id: str, source: Source) -> dict[str, Any]:
         """One question for a browser, as JSON; it reveals the right answer only after the learner's answer."""
@@ -149,11 +152,11 @@ class SelfStudy:
         document["answer"] = question.sent(variant, record.answer)
         value = None
         if question.measured:
-            measured = newest_truth(self.store, question, self.learner.runs_owner)
+            runs = truth.latest(self.store, question, self.learner.runs_owner, "completed")
+            ids, complete = {name: run.id for name, run in runs.items()}, len(runs) == len(question.runs)
+            measured = truth.value(self.store, question, ids) if complete else None
             if measured is None or measured.value is None:
-                session = None if self.session is None else self.store.session(self.session)
-                state = measuring(self.store, question, self.learner.runs_owner, measured, session)
-                document["measuring"] = asdict(state)
+                document["measuring"] = self._measuring(question, measured)
                 return document
             value = measured.value
             value_words = question.value_words(value)
@@ -165,6 +168,32 @@ class SelfStudy:
         document["mark"] = {**worth, "feedback": list(mark.feedback)}
         document["solution"] = variant.question.solution(variant, value)
         return document
+
+    def _measuring(self, question: Predict, measured: Truth | None) -> dict[str, Any]:
+        """How far the runs of a prediction without a value are, for a browser: `words`; `progress` while they go on,
+        (finished, total), where a part of a run counts as a fraction; a `problem`; and `run`, whether to offer a button
+        that submits the missing runs. Raises BadInput."""
+        state: dict[str, Any] = {"words": f"{SAVED}.", "progress": None, "problem": "", "run": False}
+        if measured is not None:
+            return state | {"problem": measured.problem}
+        latest = truth.latest(self.store, question, self.learner.runs_owner)
+        if going := [run for run in latest.values() if not run.ended]:
+            doing = {"queued": "waiting for its turn"}
+            sentence = words.listed(f"run {run.id} ({doing.get(run.status, 'running')})" for run in going)
+            return state | {
+                "words": f"{SAVED}; it is checked when {sentence} {words.verb(len(going))} done.",
+                "progress": (round(sum(map(_done, latest.values())), 3), len(question.runs)),
+                "problem": next(filter(None, (_stuck(self.store, run) for run in going)), ""),
+            }
+        problem = " ".join(truth.failure_reason(run) for run in latest.values() if run.status != "completed")
+        try:
+            if self.session is None or not self.store.session(self.session).up:
+                lifecycle.newest_session(self.store)
+        except BadInput as error:
+            return state | {"problem": f"{problem} {error}".strip()}
+        missing = len(question.runs) - len(_fresh(latest))
+        sentence = f"{SAVED}. To check it, {words.count(missing, 'run')} of your own {words.verb(missing)} missing."
+        return state | {"words": sentence, "problem": problem, "run": True}
 
     def state(self) -> dict[str, Any]:
         """The progress for a browser, as JSON: of each question whether it was answered, and how well."""
@@ -223,8 +252,10 @@ class SelfStudy:
 
     def start_over(self) -> SelfStudy:
         """Begin the next attempt, with other numbers and no answers; the store keeps this one."""
-        next_attempt = _with_player(self.store, self.deck, self.round, self.learner, self.player.attempt + 1)
-        return replace(next_attempt, session=self.session)
+        player = _newest(self.store, self.round, self.learner)
+        if player is None or player.attempt <= self.player.attempt:  # else it was begun elsewhere
+            player = self.store.add_player(self.round.id, self.learner.id, self.learner.name, self.player.attempt + 1)
+        return replace(self, player=player)
 
     def _worth(self, variant: DrawnQuestion, mark: Mark) -> dict[str, Any]:
         points = mark.share * self.deck.points_of(variant.question)
@@ -239,7 +270,8 @@ def begin(store: Store, deck: Deck, learner: QuizLearner, folder: str | Path = "
         store.add_round(KIND, deck.model_dump(mode="json"), seed=version, deck_folder=str(folder))
         quiz_round = _round(store, deck, version)  # two people who begin at the same time get the same round
         assert quiz_round is not None, "just written"
-    return _with_player(store, deck, quiz_round, learner, None)
+    player = _newest(store, quiz_round, learner) or store.add_player(quiz_round.id, learner.id, learner.name)
+    return SelfStudy(store, deck, quiz_round, player, learner)
 
 
 def progress(store: Store, deck: Deck, learner: QuizLearner) -> DeckProgress | None:
@@ -273,78 +305,6 @@ def _newest(store: Store, quiz_round: QuizRound, learner: QuizLearner) -> QuizPl
         anonymous = [player for player in store.players(quiz_round.id) if player.identity_id is None]
         players = [player for player in anonymous if same_name.fullmatch(player.nickname)]
     return max(players, key=lambda player: (player.attempt, player.id), default=None)
-
-
-def _with_player(
-    store: Store, deck: Deck, quiz_round: QuizRound, learner: QuizLearner, attempt: int | None
-) -> SelfStudy:
-    player = _newest(store, quiz_round, learner)
-    if player is None or (attempt is not None and player.attempt < attempt):
-        player = store.add_player(quiz_round.id, learner.id, learner.name, attempt or 1)
-    return SelfStudy(store, deck, quiz_round, player, learner)
-
-
-@dataclass(frozen=True)
-class PredictionState:
-    """How far a learner's runs are: a sentence, progress while they go on (finished, total; a part of a run counts as
-    a fraction), a problem, and whether to offer a button that submits the missing runs (`run`)."""
-
-    words: str
-    progress: tuple[float, int] | None = None
-    problem: str = ""
-    run: bool = False
-
-
-def newest_truth(store: Store, question: Predict, identity_id: int | None) -> Truth | None:
-    """The right answer from the newest runs of this identity; None while runs are missing. Raises BadInput."""
-    runs = truth.newest_completed(store, question, identity_id)
-    return truth.value(store, question, runs) if len(runs) == len(question.runs) else None
-
-
-def submit_missing(
-    store: Store, question: Predict, identity: Identity | None, identity_id: int | None, session: SessionRecord | None
-) -> dict[str, int]:
-    """Submit the runs that are missing and not under way, in this session (None: the newest). Repeat the runs that are
-    too old to be compared with them. Return run ids by name. Raises BadInput, also if no session is up."""
-    latest = truth.latest(store, question, identity_id)
-    have = {name: run.id for name, run in latest.items() if run.status == "completed" or not run.ended}
-    if len(have) == len(question.runs):
-        return {}
-    have = {name: run.id for name, run in _fresh(latest).items()}
-    return truth.submit(store, session or lifecycle.newest_session(store), question, identity, have)
-
-
-def measuring(
-    store: Store,
-    question: Predict,
-    identity_id: int | None,
-    measured_truth: Truth | None,
-    session: SessionRecord | None = None,
-) -> PredictionState:
-    """The state of the runs as long as there is no value. `measured_truth` is the result of `measured`; runs would be
-    made in `session` (None: the newest). Raises BadInput."""
-    if measured_truth is not None:
-        return PredictionState(f"{SAVED}.", problem=measured_truth.problem)
-    latest = truth.latest(store, question, identity_id)
-    if going := [run for run in latest.values() if not run.ended]:
-        doing = {"queued": "waiting for its turn"}
-        sentence = words.listed(f"run {run.id} ({doing.get(run.status, 'running')})" for run in going)
-        problem = next(filter(None, (_stuck(store, run) for run in going)), "")
-        done = round(sum(map(_done, latest.values())), 3)
-        return PredictionState(
-            f"{SAVED}; it is checked when {sentence} {words.verb(len(going))} done.",
-            (done, len(question.runs)),
-            problem,
-        )
-    missing = len(question.runs) - len(_fresh(latest))
-    problem = " ".join(truth.failure_reason(run) for run in latest.values() if run.status != "completed")
-    try:
-        if session is None or not session.up:
-            lifecycle.newest_session(store)
-    except BadInput as error:
-        return PredictionState(f"{SAVED}.", problem=f"{problem} {error}".strip())
-    sentence = f"{SAVED}. To check it, {words.count(missing, 'run')} of your own {words.verb(missing)} missing."
-    return PredictionState(sentence, problem=problem, run=True)
 
 
 def _fresh(runs: Mapping[str, RunRecord]) -> dict[str, RunRecord]:

@@ -17,10 +17,13 @@ _MINUS = dict.fromkeys(map(ord, "−–‒"), "-")
 _TIMES = ("x", "×", "times")  # the unit of a factor: 1.8x, 1.8 times
 _PLAIN = re.compile(r"(?P<number>[-+]?[0-9.,' ]*[0-9][.,]?(?:[eE][-+]?[0-9]{1,4})?)(?P<unit>.*)")
 # Thousands separated by spaces or apostrophes; or by commas with a decimal point, or by points with a decimal comma.
-_SPACED = re.compile(r"[0-9]{1,3}(?:([ '])[0-9]{3})(?:\1[0-9]{3})*(?:[.,][0-9]*)?")
-_COMMAS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*|[0-9]{1,3}(?:,[0-9]{3}){2,}")
-_POINTS = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]*|[0-9]{1,3}(?:\.[0-9]{3}){2,}")
-_SINGLE = re.compile(r"[0-9]*[.,]?[0-9]*")
+# Each with what stands between thousands.
+_WRITTEN = {
+    re.compile(r"[0-9]{1,3}(?:([ '])[0-9]{3})(?:\1[0-9]{3})*(?:[.,][0-9]*)?"): "[ ']",
+    re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]*|[0-9]{1,3}(?:,[0-9]{3}){2,}"): ",",
+    re.compile(r"[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]*|[0-9]{1,3}(?:\.[0-9]{3}){2,}"): "[.]",
+    re.compile(r"[0-9]*[.,]?[0-9]*"): "",
+}
 _AMBIGUOUS = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
 
 
@@ -63,16 +66,10 @@ def _value(written: str, text: str) -> float:
     if _AMBIGUOUS.fullmatch(digits):
         either, other = digits.replace(",", "."), digits.replace(",", "")
         raise BadInput(f"{quoted(digits)} could be {float(either):g} or {other}; write one of them.")
-    if _SPACED.fullmatch(digits):
-        plain = re.sub("[ ']", "", digits).replace(",", ".")
-    elif _COMMAS.fullmatch(digits):
-        plain = digits.replace(",", "")
-    elif _POINTS.fullmatch(digits):
-        plain = digits.replace(".", "").replace(",", ".")
-    elif _SINGLE.fullmatch(digits):
-        plain = digits.replace(",", ".")
-    else:
+    separator = next((between for pattern, between in _WRITTEN.items() if pattern.fullmatch(digits)), None)
+    if separator is None:
         raise BadInput(f"{quoted(text)} is no number; it should be one such as 1.5 or 1e3.")
+    plain = re.sub(separator, "", digits).replace(",", ".")
     return sign * _finite(float(f"{plain}e{power or 0}"), quoted(text)) + 0.0
 
 

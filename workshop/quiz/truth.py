@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
@@ -19,8 +19,6 @@ from workshop.store.store import Store
 
 MAX_GAP = 600.0  # seconds between runs; after a longer time the load of the machine may differ
 PAGE = 100  # runs per query
-
-T = TypeVar("T")
 
 
 class RequiredRun(NamedTuple):
@@ -56,52 +54,35 @@ def required_runs(question: Predict) -> list[RequiredRun]:
     return runs
 
 
-def newest_completed(
-    store: Store, question: Predict, identity_id: int | None, session_id: int | None = None
-) -> dict[str, int]:
-    """The ids of an identity's newest completed runs that match the required runs, by name; missing runs are omitted.
+def latest(
+    store: Store, question: Predict, identity_id: int | None, status: RunStatus | None = None
+) -> dict[str, RunRecord]:
+    """An identity's newest runs that match the required runs, by name; missing runs are omitted.
 
     A run matches if it has the workload, and all params and placement fields of the requirement; other params may
-    differ. Identity None has the runs of the command line and of the instructor. `session_id`: only runs of that
-    session. Raises BadInput as `required_runs` does.
+    differ. Identity None has the runs of the command line and of the instructor. Without a `status`, runs that are
+    completed or under way come before failed ones. Raises BadInput as `required_runs` does.
     """
-    run_ids: dict[str, int] = {}
-    for name, run in _fitting(store, question, identity_id, session_id, "completed"):
-        run_ids.setdefault(name, run.id)
-        if len(run_ids) == len(question.runs):
-            break
-    return _in_order(question, run_ids)
-
-
-def latest(store: Store, question: Predict, identity_id: int | None) -> dict[str, RunRecord]:
-    """An identity's newest matching runs that are completed or under way, by name. If there is no such run, the newest
-    failed one. Raises BadInput as `required_runs` does."""
     runs: dict[str, RunRecord] = {}
     failed: dict[str, RunRecord] = {}
-    for name, run in _fitting(store, question, identity_id):
+    for name, run in _fitting(store, question, identity_id, status):
         (failed if run.ended and run.status != "completed" else runs).setdefault(name, run)
         if len(runs) == len(question.runs):
             break
-    return _in_order(question, {**failed, **runs})
+    runs = {**failed, **runs}
+    return {name: runs[name] for name in question.runs if name in runs}
 
 
 def _fitting(
-    store: Store,
-    question: Predict,
-    identity_id: int | None,
-    session_id: int | None = None,
-    status: RunStatus | None = None,
+    store: Store, question: Predict, identity_id: int | None, status: RunStatus | None
 ) -> Iterator[tuple[str, RunRecord]]:
     """An identity's matching runs, the newest of each workload first, with the name of the required run."""
     required = required_runs(question)
-    for workload_name in dict.fromkeys(run.workload for run in question.runs.values()):
+    for workload_name in dict.fromkeys(run.workload for run in required):
         before: int | None = None
-        while True:
-            runs = store.runs(session_id, workload_name, status, limit=PAGE, before_id=before)
+        while runs := store.runs(None, workload_name, status, limit=PAGE, before_id=before):
             for run in (record for record in runs if record.identity_id == identity_id):
                 yield from ((requirement.name, run) for requirement in required if _fits(run, requirement))
-            if len(runs) < PAGE:
-                break
             before = runs[-1].id
 
 
@@ -111,10 +92,6 @@ def _fits(run: RunRecord, requirement: RequiredRun) -> bool:
         and all(run.params.get(key) == value for key, value in requirement.params.items())
         and all(run.placement.get(key) == value for key, value in requirement.placement.items())
     )
-
-
-def _in_order(question: Predict, by_name: dict[str, T]) -> dict[str, T]:
-    return {name: by_name[name] for name in question.runs if name in by_name}
 
 
 def submit(

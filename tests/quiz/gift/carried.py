@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from workshop.quiz import expressions, rendering
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.gift.reader import read
 from workshop.quiz.gift.writer import write
-from workshop.quiz.randomisation import ask
 
 
 def there_and_back(deck: Deck, file: Path) -> tuple[Deck, dict[str, set[str]]]:

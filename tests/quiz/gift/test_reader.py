@@ -53,11 +53,11 @@ def test_gift() -> None:
     assert pairs.extra == ("nobody",)
     assert escapes.text == r"Escapes: \{a} ~ = # and \\ here."
     assert list(map(str, losses)) == [
-        "who-prints: shares of the points for options that are partly right (100 %, 50 %)",
+        "who-prints: options' own shares of the points (100 %, 0 %, 50 %)",
         "Who prints in HTML?: not taken: its text is HTML, which decks don't have; write it as Markdown, behind "
         "[markdown]",
         "pi: the feedback on any other number",
-        "pi: the feedback on 3.14, which is right",
+        "pi: the feedback on 3.14 ± 0.005, which is right",
         "pi: 3 ± 0.2, for which there are 50 % of the points",
         "short: the form 'mpi*', in which a star stands for anything",
         "Just a description, without an answer.: not taken: a description, which asks for nothing",

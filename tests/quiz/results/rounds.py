@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import ask
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.results.record import Player, Results, RoundAnswer
 
 # The second question's option C and the number's misconception are what many think; of the fourth one the key is wrong.

@@ -10,8 +10,7 @@ import pytest
 from tests.quiz.results.kept import end, keep
 from tests.quiz.results.rounds import DECK, deck, made, whole_class
 from workshop.core.errors import BadInput
-from workshop.quiz import randomisation
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.results import reader, spreadsheets
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
@@ -73,8 +72,8 @@ def test_who_joined_later_was_not_there_before(store: Store) -> None:
     answer(store, this, late.id, "q2", 0, time.time(), share=1.0, right=True, points=1.0)
     end(store, this, 2)
     read = reader.read(store, this.id)
-    assert read.present("q1") == {early.id}
-    assert read.present("q2") == {early.id, late.id}
+    assert read.present["q1"] == {early.id}
+    assert read.present["q2"] == {early.id, late.id}
 
 
 def test_alone_the_first_attempt_counts_and_numbers_are_ones_own(store: Store) -> None:
@@ -99,7 +98,7 @@ def test_alone_the_first_attempt_counts_and_numbers_are_ones_own(store: Store) -
         who = store.add_identity("learner", nickname, nickname)
         for attempt in (1, 2):
             player = store.add_player(this.id, who.id, nickname, attempt)
-            n = randomisation.ask(own, own.questions[0], f"version/{who.id}/{attempt}").numbers["n"]
+            n = ask(own, own.questions[0], f"version/{who.id}/{attempt}").numbers["n"]
             answer(store, this, player.id, "double", n, time.time(), share=0.0, right=False, points=0.0)
     read = reader.read(store, this.id)
     assert [player.nickname for player in read.players] == ["Ada", "Grace"]

@@ -91,7 +91,7 @@ def test_a_closed_vote_never_changes(
         host.do("end", "ended")
     _check_marks(dashboard.store.answers(record.id))
     results = reader.read(dashboard.store, record.id)
-    assert len(results.first_votes) == len(first) and len(results.answers_to("one")) == len(both) - len(first)
+    assert len(results.first_votes) == len(first) and len(results.answers_to["one"]) == len(both) - len(first)
 
 
 def _check_marks(answers: list[QuizAnswer]) -> None:

@@ -4,12 +4,13 @@ of braces are allowed, and texts in HTML are refused.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
@@ -67,11 +68,10 @@ class _GiftBlock:
     id: str = ""
 
 
-@dataclass
-class _GiftAnswer:
+class _GiftAnswer(NamedTuple):
     text: str
     weight: float  # 1: all points
-    feedback: str
+    feedback: str  # Markdown
 
 
 class _GiftReader:
@@ -87,8 +87,7 @@ class _GiftReader:
     def markdown(self, text: str) -> str:
         """A text as Markdown, from its own format or the question's. Raises ValueError for HTML."""
         match = _FORMAT.match(text)
-        format, content = (match[1], text[match.end() :]) if match else (self.format, text)
-        return from_moodle(_unhidden(content), format)
+        return from_moodle(_unhidden(text[match.end() :] if match else text), match[1] if match else self.format)
 
     def plain(self, text: str) -> str:
         return _unhidden(_FORMAT.sub("", text, count=1)).strip()
@@ -141,15 +140,20 @@ class _GiftReader:
         return self.words(text)
 
     def listed(self, text: str, first: str = "=") -> list[_GiftAnswer]:
-        """The answers in braces; `first` is the sign of a first answer without a sign.
-
-        As in Moodle, answers without a text don't count: `~=right` is one answer.
-        """
-        answers = _listed(text if text.lstrip().startswith(("=", "~")) else first + text)
-        self.lost += [
-            "the feedback on an answer without a text" for answer in answers if answer.feedback and not answer.text
-        ]
-        return [answer for answer in answers if answer.text]
+        """The answers in braces, each with its weight: 1 for =, 0 for ~, or the number in %…%; `first` is the sign of a
+        first answer without a sign. As in Moodle, answers without a text don't count: `~=right` is one answer."""
+        answers = []
+        signed = text if text.lstrip().startswith(("=", "~")) else first + text
+        for sign, piece in re.findall(r"([=~])\s*([^=~]*)", signed):
+            weight = 1.0 if sign == "=" else 0.0
+            if match := _WEIGHT.match(piece):
+                weight, piece = float(match[1]) / 100, piece[match.end() :]
+            answer, _, feedback = map(str.strip, piece.partition("#"))
+            if answer:
+                answers.append(_GiftAnswer(answer, weight, self.markdown(feedback)))
+            elif feedback:
+                self.lost.append("the feedback on an answer without a text")
+        return answers
 
     def choices(self, text: str) -> dict[str, Any]:
         """A choice question. In a deck's single choice, one option gets all points. In a multiple choice, the right
@@ -157,24 +161,17 @@ class _GiftReader:
         answers = self.listed(text, "~")
         shares = [answer.weight for answer in answers]
         best = max(shares, default=0.0)
-        if single := "=" in text:
-            rights = [share == best and share > 0 for share in shares]
-            partly = any(share and not right for share, right in zip(shares, rights, strict=True))
-            if partly or 0 < best < 0.995:
-                percentages = ", ".join(words.percent(share) for share in shares if share)
-                self.lost.append(f"shares of the points for options that are partly right ({percentages})")
-            if sum(rights) > 1:
-                self.lost.append("that one of several right options is enough; all of them have to be chosen")
-        else:
-            rights = [share > 0 for share in shares]
-            each = 1 / max(1, sum(rights))
-            usual = [each if right else -each for right in rights]
-            if any(abs(share - other) > 0.006 for share, other in zip(shares, usual, strict=True)):
-                self.lost.append(
-                    "options' own shares of the points; right ones count alike, wrong ones take as much away"
-                )
+        single = "=" in text
+        rights = [share > 0 and (share == best or not single) for share in shares]
+        each = 1.0 if single else 1 / max(1, sum(rights))
+        usual = [each if right else 0.0 if single else -each for right in rights]
+        if any(abs(share - other) > 0.006 for share, other in zip(shares, usual, strict=True)):
+            percentages = ", ".join(words.percent(share) for share in shares)
+            self.lost.append(f"options' own shares of the points ({percentages})")
+        if single and sum(rights) > 1:
+            self.lost.append("that one of several right options is enough; all of them have to be chosen")
         options = [
-            {"text": self.markdown(answer.text), "feedback": self.markdown(answer.feedback), "right": right}
+            {"text": self.markdown(answer.text), "feedback": answer.feedback, "right": right}
             for answer, right in zip(answers, rights, strict=True)
         ]
         return {"type": "single" if single and sum(rights) == 1 else "multiple", "options": options}
@@ -187,49 +184,52 @@ class _GiftReader:
         ]
         return {"type": "single", "options": options, "shuffle": False}
 
+    def graded(self, answers: list[tuple[_GiftAnswer, Any, str]]) -> tuple[list[Any], list[tuple[Any, str]]]:
+        """The values of answers with all points, and those of wrong answers, each with its feedback; of each answer
+        there are its value and what it is called in a loss. Raises ValueError if no answer gets all points."""
+        right, near = [], []
+        for answer, value, name in answers:
+            if answer.weight == 1:
+                right.append(value)
+                self.lost += [f"the feedback on {name}, which is right"] if answer.feedback else []
+            elif answer.weight == 0 and answer.feedback:
+                near.append((value, answer.feedback))
+            else:
+                self.lost.append(f"{name}, for which there are {100 * answer.weight:g} % of the points")
+        if not right:
+            raise ValueError("no answer has all points")
+        return right, near
+
     def words(self, text: str) -> dict[str, Any]:
-        """A text question. In a form, a star is a wildcard. Raises ValueError if no form gets all points."""
-        accept: list[str] = []
-        near: dict[str, list[str]] = {}
+        """A text question. In a form, a star is a wildcard, which decks don't have."""
+        answers: list[tuple[_GiftAnswer, Any, str]] = []
         for answer in self.listed(text):
-            form, feedback = self.plain(answer.text), self.markdown(answer.feedback)
-            plain = form.replace("\\*", "*")
+            form = self.plain(answer.text)
             if re.search(r"(?<!\\)\*", form):
                 self.lost.append(f"the form {form[:40]!r}, in which a star stands for anything")
-            elif answer.weight == 1:
-                accept.append(plain)
-                self.lost += [f"the feedback on {plain[:40]!r}, which is right"] if feedback else []
-            elif answer.weight == 0 and feedback:
-                near.setdefault(feedback, []).append(plain)
             else:
-                self.lost.append(
-                    f"the form {plain[:40]!r}, for which there are {100 * answer.weight:g} % of the points"
-                )
-        if not accept:
-            raise ValueError("no accepted form without a star is left")
-        wrong = [{"accept": forms, "feedback": feedback} for feedback, forms in near.items()]
-        return {"type": "text", "accept": accept, "near": wrong}
+                form = form.replace("\\*", "*")
+                answers.append((answer, form, f"the form {form[:40]!r}"))
+        accept, wrong = self.graded(answers)
+        by_feedback: dict[str, list[str]] = {}
+        for form, feedback in wrong:
+            by_feedback.setdefault(feedback, []).append(form)
+        near = [{"accept": forms, "feedback": feedback} for feedback, forms in by_feedback.items()]
+        return {"type": "text", "accept": accept, "near": near}
 
     def numbers(self, text: str) -> dict[str, Any]:
-        """A number question. Raises ValueError if no number gets all points."""
+        """A number question."""
         text, _, wrong = text.partition("~")
         if "#" in wrong and self.markdown(wrong.split("#", 1)[1]):
             self.lost.append("the feedback on any other number")
-        right, near = [], []
-        for answer in self.listed(text):
-            (value, off), feedback = _range(self.plain(answer.text)), self.markdown(answer.feedback)
-            if answer.weight == 1:
-                right.append((value, off))
-                self.lost += [f"the feedback on {value:g}, which is right"] if feedback else []
-            elif answer.weight == 0 and feedback:
-                near.append({"answer": value, "tolerance": {"absolute": off}, "feedback": feedback})
-            else:
-                self.lost.append(f"{value:g} ± {off:g}, for which there are {100 * answer.weight:g} % of the points")
-        if not right:
-            raise ValueError("no number has all points")
+        ranges = [(answer, _range(self.plain(answer.text))) for answer in self.listed(text)]
+        right, wrongs = self.graded([(answer, range, f"{range[0]:g} ± {range[1]:g}") for answer, range in ranges])
         (value, off), *others = right
         if others:
             self.lost.append(f"other right numbers ({', '.join(f'{value:g}' for value, _ in others)})")
+        near = [
+            {"answer": value, "tolerance": {"absolute": off}, "feedback": feedback} for (value, off), feedback in wrongs
+        ]
         return {"type": "number", "answer": value, "tolerance": {"absolute": off}, "near": near}
 
     def pairs(self, text: str) -> dict[str, Any]:
@@ -251,10 +251,7 @@ class _GiftReader:
         """An id that no other question has."""
         ids = {question.id for question in self.questions}
         stem = _slug(title, f"question-{len(self.questions) + 1}")
-        candidate, number = stem, 2
-        while candidate in ids:
-            candidate, number = f"{stem[:55].rstrip('-')}-{number}", number + 1
-        return candidate
+        return next(id for id in (stem, *(f"{stem[:55].rstrip('-')}-{n}" for n in range(2, 999))) if id not in ids)
 
     def add(self, question: Mapping[str, Any]) -> None:
         """Add a question with an unused id, and its losses. If it is invalid, list the reason."""
@@ -263,7 +260,7 @@ class _GiftReader:
             self.leave(id, f"not taken, because a deck has at most {MOST_QUESTIONS} questions")
             return
         try:
-            validated = types.classes()[question["type"]].model_validate(
+            validated = types.CLASSES[question["type"]].model_validate(
                 {name: value for name, value in question.items() if value not in ("", None)}
             )
         except ValidationError as error:
@@ -306,18 +303,6 @@ def _several(text: str) -> str:
     pairs = text.count("{")
     problem = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
     return f"{problem}; a question has one pair, with its answers, and braces of a text are written \\{{ and \\}}"
-
-
-def _listed(text: str) -> list[_GiftAnswer]:
-    """Answers with their weights: 1 for =, 0 for ~, or the number in %…%."""
-    answers = []
-    for sign, piece in re.findall(r"([=~])([^=~]*)", text):
-        weight, piece = 1.0 if sign == "=" else 0.0, piece.strip()
-        if match := _WEIGHT.match(piece):
-            weight, piece = float(match[1]) / 100, piece[match.end() :]
-        words, _, feedback = piece.partition("#")
-        answers.append(_GiftAnswer(words.strip(), weight, feedback.strip()))
-    return answers
 
 
 def _range(text: str) -> tuple[float, float]:
@@ -373,7 +358,7 @@ def _category(path: str) -> str:
 
 def _number(text: str) -> float:
     """A number with a decimal comma or point: 1,5 and 1.5. Raises ValueError."""
-    value = float(text.strip().replace(",", ".") if text.count(",") == 1 and "." not in text else text.strip())
-    if value != value or value in (float("inf"), float("-inf")):
+    value = float(text.replace(",", ".") if text.count(",") == 1 and "." not in text else text)
+    if not math.isfinite(value):
         raise ValueError(f"{text} is no finite number")
     return value

@@ -14,15 +14,14 @@ from typing import Any
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import rendering
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask
 from workshop.quiz.gift.loss import Loss
 from workshop.quiz.gift.texts import to_moodle
 from workshop.quiz.parts import Tolerance
-from workshop.quiz.randomisation import ask, written
+from workshop.quiz.randomisation import written
 from workshop.quiz.types import Question
-from workshop.quiz.types.choice import Multiple
 from workshop.quiz.types.match import Match
-from workshop.quiz.types.number import Number
+from workshop.quiz.types.number import Number, value_of
 from workshop.quiz.types.text import Text
 
 USUAL_SECONDS = Deck.model_fields["seconds"].default
@@ -95,7 +94,7 @@ def _answers(question: Any, export: _Export) -> list[str]:
             off = _margin(near.tolerance or question.tolerance, near.answer)
             answers.append(f"=%0%{_decimal(near.answer)}:{off}#{_text(near.feedback)}")
         return answers
-    each = _share(question, export)
+    each = 100 / len(question.right)  # percent of the points for each right option
     answers = []
     for option in question.options:
         if question.type == "single":
@@ -143,13 +142,6 @@ def _rights(question: Match, export: _Export) -> list[str]:
     return plain
 
 
-def _share(question: Multiple, export: _Export) -> float:
-    """The points of each right option of a choice, in percent."""
-    if len(question.right) > 10:
-        export.lose(question, "", f"that its {len(question.right)} right options share the points; Moodle has tenths")
-    return 100 / len(question.right)
-
-
 def _decimal(value: float | str) -> str:
     """A number without an exponent: 0.00005 for 5e-05."""
     return f"{Decimal(repr(float(value) + 0.0)).normalize():f}"  # -0.0 becomes 0.0
@@ -190,7 +182,10 @@ def _with_values(deck: Deck, question: Any, export: _Export) -> Any:
         values = ", ".join(f"{name} = {written(value)}" for name, value in numbers.items())
         export.lose(question, "numbers", f"numbers of their own for each learner; all get {values}")
         changed = _with_numbers(question.model_dump(), numbers)
-    changed |= question.with_numbers(changed or question.model_dump(), numbers)
+    if isinstance(question, Number):
+        near = changed.get("near") or question.model_dump()["near"]
+        changed["near"] = [wrong | {"answer": value_of(wrong["answer"], numbers)} for wrong in near]
+        changed["answer"] = value_of(question.answer, numbers)
     if not changed:
         return question
     return type(question).model_validate(question.model_dump() | changed | {"numbers": {}})

@@ -320,10 +320,6 @@ class Ranking:
 def rank(points: Mapping[int, float]) -> Ranking:
     """Rank players by their points; players with equal points keep their order."""
     rounded = {player: round(value, 3) for player, value in points.items()}
-    order = sorted(rounded, key=lambda player: -rounded[player])
-    places: dict[int, int] = {}
-    for number, player in enumerate(order, 1):
-        before = order[number - 2] if number > 1 else None
-        same = before is not None and rounded[before] == rounded[player]
-        places[player] = places[before] if same and before is not None else number
-    return Ranking(tuple(order), places, rounded)
+    order = tuple(sorted(rounded, key=lambda player: -rounded[player]))
+    values = [rounded[player] for player in order]
+    return Ranking(order, {player: values.index(rounded[player]) + 1 for player in order}, rounded)

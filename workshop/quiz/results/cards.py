@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 
 from workshop.core import words as say
 from workshop.quiz import rendering
+from workshop.quiz.results.answers import AnswerChoice
 from workshop.quiz.results.findings import RoundFindings
 from workshop.quiz.results.items import Item
 from workshop.quiz.results.record import Results
-from workshop.quiz.types.rows import AnswerChoice, short
 from workshop.report import cards as parts
 from workshop.report.cards import Card, Part, bar, line, table, words
 
+SHORT = 90  # characters of an answer in a sentence
 COUNTING = (
     "Shares are of the learners who answered: a missing answer isn't wrong there, but gives no marks in the score.",
     "Discrimination is the correlation of a question's mark with the score on the other questions, from -1 to 1. Where "
@@ -49,10 +50,9 @@ def _revision(findings: RoundFindings) -> Iterable[Part]:
         yield line(f"{item.number}. {item.text}", tone="message")
         yield line(f"{item.right} of {item.judged} had it right.")
         if wrong := item.commonest_wrong:
-            numbering = findings.results.deck.question(item.id).numbering
-            yield line(
-                f"{short(wrong.text)}{numbering} ({wrong.count} of {item.answered})", "The most common wrong answer:"
-            )
+            numbering = " (as numbered in the right order)" if item.type == "order" else ""
+            text = wrong.text if len(wrong.text) <= SHORT else wrong.text[: SHORT - 1].rstrip() + "…"
+            yield line(f"{text}{numbering} ({wrong.count} of {item.answered})", "The most common wrong answer:")
             if wrong.feedback:
                 yield line(wrong.feedback, "What to say:")
 

@@ -52,7 +52,7 @@ class LearnerResult:
 def learners(results: Results) -> tuple[LearnerResult, ...]:
     """All learners by points; learners with equal points keep the order in which they joined."""
     points = {
-        player.id: math.fsum(answer.points or 0.0 for answer in results.answers_by(player.id).values())
+        player.id: math.fsum(answer.points or 0.0 for answer in results.answers_by[player.id].values())
         for player in results.players
     }
     ordered = sorted(points.values(), reverse=True)
@@ -64,8 +64,8 @@ def learners(results: Results) -> tuple[LearnerResult, ...]:
 
 
 def _learner(results: Results, player: int, nickname: str, place: int, points: float) -> LearnerResult:
-    answers = results.answers_by(player)
-    attended = [question for question in results.questions if player in results.present(question.id)]
+    answers = results.answers_by[player]
+    attended = [question for question in results.questions if player in results.present[question.id]]
     worth = {question.id: results.deck.points_of(question) for question in attended if results.counts(question.id)}
     judged = [answer for answer in answers.values() if answer.share is not None]
     return LearnerResult(

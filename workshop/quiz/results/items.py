@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from workshop.core import words as say
+from workshop.quiz.results.answers import AnswerChoice, choices, plain
 from workshop.quiz.results.record import Results, RoundAnswer
-from workshop.quiz.types.rows import AnswerChoice, plain
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def items(results: Results) -> tuple[Item, ...]:
 
 
 def _item(results: Results, number: int, id: str) -> Item:
-    question, answers, judged = results.deck.question(id), results.answers_to(id), results.judged(id)
+    question, answers, judged = results.deck.question(id), results.answers_to[id], results.judged[id]
     before = results.first_vote(id)
     right = sum(bool(answer.right) for answer in judged)
     return Item(
@@ -95,15 +95,15 @@ def _item(results: Results, number: int, id: str) -> Item:
         type=question.type,
         text=plain(results, question, question.text),
         worth=results.deck.points_of(question),
-        there=len(results.present(id)),
+        there=len(results.present[id]),
         answered=len(answers),
         judged=len(judged),
         right=right,
         share=right / len(judged) if judged else None,
         discrimination=_discrimination(judged, other_scores(results, id)),
-        chosen=tuple(question.results(results)),
-        gain=gain(before.judged(id), judged) if before else None,
-        first=tuple(question.results(before)) if before else (),
+        chosen=tuple(choices(results, question)),
+        gain=gain(before.judged[id], judged) if before else None,
+        first=tuple(choices(before, question)) if before else (),
     )
 
 
@@ -112,10 +112,10 @@ def other_scores(results: Results, question: str) -> Mapping[int, float]:
     Unanswered questions give no marks if the player was present. Players without any other question are omitted."""
     others = [other for other in results.questions if other.id != question and results.counts(other.id)]
     worth = {other.id: results.deck.points_of(other) for other in others}
-    present = {other.id: results.present(other.id) for other in others}
+    present = {other.id: results.present[other.id] for other in others}
     scores = {}
     for player in results.players:
-        answers = results.answers_by(player.id)
+        answers = results.answers_by[player.id]
         possible = [id for id in worth if player.id in present[id]]
         if most := math.fsum(worth[id] for id in possible):
             got = (worth[id] * (answers[id].share or 0.0) for id in possible if id in answers)

@@ -13,10 +13,11 @@ from pydantic import ValidationError
 
 from workshop.core import words as say
 from workshop.core.errors import bad_input
-from workshop.quiz.deck import Deck
+from workshop.quiz.deck import Deck, ask, attempt_seed
 from workshop.quiz.live.state import RoundState, first_vote
-from workshop.quiz.randomisation import DrawnQuestion, ask, attempt_seed
 from workshop.quiz.results.record import Player, Results, RoundAnswer
+from workshop.quiz.types import DrawnQuestion
+from workshop.quiz.types.number import Number, value_of
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
 
@@ -100,10 +101,12 @@ def _absent(
 def _truths(shared: Mapping[str, DrawnQuestion], state: RoundState | None) -> dict[str, float]:
     """The right numbers of the questions that were the same for everybody."""
     measured = {} if state is None else state.truths
-    values = {
-        id: variant.question.right_value(variant, measured.get(id, {}).get("value")) for id, variant in shared.items()
+    computed = {
+        id: value_of(variant.question.answer, variant.numbers)
+        for id, variant in shared.items()
+        if isinstance(variant.question, Number)
     }
-    return {id: value for id, value in values.items() if value is not None}
+    return computed | {id: float(truth["value"]) for id, truth in measured.items() if id in shared}
 
 
 def _notes(quiz_round: QuizRound, deck: Deck, players: Sequence[QuizPlayer], state: RoundState | None) -> Iterable[str]:

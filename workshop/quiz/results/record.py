@@ -32,6 +32,9 @@ class RoundAnswer:
     points: float | None = None  # including a speed bonus
     near: int | None = None  # index of the misconception in the question's `near`
 
+    def is_graded(self) -> bool:
+        return self.share is not None
+
 
 @dataclass(frozen=True)
 class Results:
@@ -55,18 +58,31 @@ class Results:
         return tuple(self.deck.question(id) for id in self.question_ids)
 
     @cached_property
-    def _by_question(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
+    def answers_to(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
+        """The answers to each question."""
         return {id: tuple(answer for answer in self.answers if answer.question == id) for id in self.question_ids}
 
     @cached_property
-    def _by_player(self) -> Mapping[int, Mapping[str, RoundAnswer]]:
+    def judged(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
+        """The graded answers to each question."""
+        return {id: tuple(filter(RoundAnswer.is_graded, answers)) for id, answers in self.answers_to.items()}
+
+    @cached_property
+    def answers_by(self) -> Mapping[int, Mapping[str, RoundAnswer]]:
+        """Each player's answers, by question."""
         by_player: dict[int, dict[str, RoundAnswer]] = {player.id: {} for player in self.players}
         for answer in self.answers:
             by_player[answer.player][answer.question] = answer
         return by_player
 
-    def answers_to(self, question: str) -> tuple[RoundAnswer, ...]:
-        return self._by_question[question]
+    @cached_property
+    def present(self) -> Mapping[str, frozenset[int]]:
+        """The players who were present while a question was open, or answered it."""
+        everybody = frozenset(player.id for player in self.players)
+        return {
+            id: everybody - (self.absent.get(id, frozenset()) - {answer.player for answer in answers})
+            for id, answers in self.answers_to.items()
+        }
 
     def first_vote(self, question: str) -> Results | None:
         """These results with the first vote on a question in place of the second one; None where the class voted
@@ -76,37 +92,10 @@ class Results:
             return None
         return replace(self, answers=(*(answer for answer in self.answers if answer.question != question), *first))
 
-    def answers_by(self, player: int) -> Mapping[str, RoundAnswer]:
-        """A player's answers, by question."""
-        return self._by_player[player]
-
-    @cached_property
-    def _present(self) -> Mapping[str, frozenset[int]]:
-        everybody = frozenset(player.id for player in self.players)
-        late = {
-            id: self.absent.get(id, frozenset()) - {answer.player for answer in self.answers_to(id)}
-            for id in self.question_ids
-        }
-        return {id: everybody - late[id] for id in self.question_ids}
-
-    def present(self, question: str) -> frozenset[int]:
-        """Players who were present while a question was open, or answered it."""
-        return self._present[question]
-
-    @cached_property
-    def _judged(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
-        return {
-            id: tuple(answer for answer in self.answers_to(id) if answer.share is not None) for id in self.question_ids
-        }
-
-    def judged(self, question: str) -> tuple[RoundAnswer, ...]:
-        """The graded answers to a question."""
-        return self._judged[question]
-
     def counts(self, question: str) -> bool:
         """Whether a question has marks: polls, and predictions that were never measured, have none."""
         deck_question = self.deck.question(question)
-        return bool(self.judged(question)) or (deck_question.marked and not deck_question.measured)
+        return bool(self.judged[question]) or (deck_question.marked and not deck_question.measured)
 
     def anonymous(self) -> Results:
         """The same results with nicknames learner-1, learner-2, …"""

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from workshop.quiz.results.answers import words
 from workshop.quiz.results.findings import RoundFindings
 
 Cell = str | int | float | None
@@ -117,16 +118,16 @@ def _answers(findings: RoundFindings) -> Iterable[Row]:
                 zip(ANSWERS, (player.nickname, item.number, item.id, item.type, item.text), strict=False)
             )
             if (first := first_votes.get((player.id, item.id))) is not None:
-                row["first answer"] = question.words(results, first.answer)
+                row["first answer"] = words(results, question, first.answer)
                 row["first answer right"] = _yes(first.right)
-            answer = results.answers_by(player.id).get(item.id)
+            answer = results.answers_by[player.id].get(item.id)
             if answer is None:
-                yield {**row, "status": "missed" if player.id in results.present(item.id) else "not there"}
+                yield {**row, "status": "missed" if player.id in results.present[item.id] else "not there"}
                 continue
             marks = {"share": answer.share, "points": answer.points, "points possible": item.worth}
             near = None if answer.near is None else answer.near + 1
             more = {"seconds": answer.seconds, "misconception": near}
-            text = question.words(results, answer.answer)
+            text = words(results, question, answer.answer)
             yield {**row, "status": "answered", "answer": text, "right": _yes(answer.right), **marks, **more}
 
 

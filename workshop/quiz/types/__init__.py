@@ -1,28 +1,25 @@
-"""The question types. Each type is a class, which contains everything about it: its fields, its possible mistakes, how
-it is shown, how an answer is read and graded, how a class's answers are shown, and its form in GIFT."""
+"""The question types. Each type is a class with its fields and what can be wrong with them, how it is shown, and how an
+answer is read and graded."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
-from importlib import import_module
+from typing import Annotated, get_args
 
-from workshop.quiz.types.base import Mark, Question
+from pydantic import Field
 
-__all__ = ["Mark", "Question", "classes"]
+from workshop.quiz.types.base import DrawnQuestion, Mark, Question
+from workshop.quiz.types.choice import Multiple, Poll, Single
+from workshop.quiz.types.match import Match
+from workshop.quiz.types.number import Number
+from workshop.quiz.types.order import Order
+from workshop.quiz.types.place import Place
+from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.text import Text
 
-MODULES = {
-    **dict.fromkeys(("single", "multiple"), "choice"),
-    **{name: name for name in ("number", "order", "match", "text")},
-    "poll": "choice",
-    **{name: name for name in ("predict", "place")},
-}
+__all__ = ["CLASSES", "AnyQuestion", "DrawnQuestion", "Mark", "Question"]
 
-
-@cache
-def classes() -> Mapping[str, type[Question]]:
-    """The class of each type, by the type's name."""
-    return {
-        name: getattr(import_module(f"workshop.quiz.types.{module}"), name.capitalize())
-        for name, module in MODULES.items()
-    }
+AnyQuestion = Annotated[
+    Single | Multiple | Number | Order | Match | Text | Poll | Predict | Place, Field(discriminator="type")
+]
+CLASSES: Mapping[str, type[Question]] = {kind.__name__.lower(): kind for kind in get_args(get_args(AnyQuestion)[0])}

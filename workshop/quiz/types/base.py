@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlencode
 
@@ -16,15 +17,10 @@ from workshop.core.errors import BadInput
 from workshop.quiz import expressions
 from workshop.quiz.form_errors import DeckMistake, Where, fault
 from workshop.quiz.parts import Comment, DeckPart, Id, Line, Markdown, Name, Picture, Points, Range, Seconds
+from workshop.quiz.randomisation import LETTERS
 from workshop.quiz.rendering import html
 
-if TYPE_CHECKING:
-    from workshop.quiz.randomisation import DrawnQuestion
-    from workshop.quiz.results.record import Results
-    from workshop.quiz.types.rows import AnswerChoice
-
 Fault = tuple[Where, str]  # the place of a contradiction between parts of a question, and a sentence about it
-MOST_ANSWERS = 12  # different answers in a chart of answers in words
 
 
 @dataclass(frozen=True)
@@ -34,6 +30,31 @@ class Mark:
     share: float
     right: bool | None
     feedback: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DrawnQuestion:
+    """The variant of a question that a learner gets.
+
+    `order` has the deck's number (from 0) of the option, item or right side that is shown at each place. It is empty
+    for questions without such parts. The left sides of a match stay in the deck's order.
+    """
+
+    question: Question
+    numbers: Mapping[str, float]
+    order: tuple[int, ...]
+    points: float  # for a right answer
+    seconds: int  # time limit in a round
+    lab: str  # whose notebook has the question's section
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The letter of each place."""
+        return tuple(LETTERS[: len(self.order)])
+
+    def key(self, number: int) -> str:
+        """The letter under which an option, item or right side of the deck is shown."""
+        return LETTERS[self.order.index(number)]
 
 
 class Question(DeckPart):
@@ -49,7 +70,6 @@ class Question(DeckPart):
     marked: ClassVar[bool] = True  # whether an answer can be right
     measured: ClassVar[bool] = False  # whether the right answer is measured by runs
     slow: ClassVar[bool] = False  # whether grading starts a process
-    numbering: ClassVar[str] = ""  # explains the numbers of answers in results, if they are numbered
 
     if TYPE_CHECKING:
         type: str
@@ -109,14 +129,14 @@ class Question(DeckPart):
             "marked": self.marked,
             "html": html(self.text, variant.numbers),
             "picture": self.picture and {"src": picture(self.picture), "alt": self.picture.alt},
-            "points": variant.deck.points_of(self),
-            "seconds": variant.deck.seconds_of(self),
+            "points": variant.points,
+            "seconds": variant.seconds,
             "source": self.source,
         }
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
         """The right answer as JSON for a browser, shown after answering; `truth` is a prediction's measured value."""
-        address = f"/labs?{urlencode({'lab': variant.deck.lab, 'section': self.section})}" if self.section else ""
+        address = f"/labs?{urlencode({'lab': variant.lab, 'section': self.section})}" if self.section else ""
         taught = {"section": self.section, "address": address}
         return {"html": "", "explanation": html(self.explanation, variant.numbers), **taught}
 
@@ -146,53 +166,9 @@ class Question(DeckPart):
         """
         raise NotImplementedError
 
-    # A class's answers.
-
-    def line(self, variant: DrawnQuestion, answer: Any) -> str:
-        """An answer as the label of a chart's bar; answers with the same meaning have the same label."""
-        return str(self.sent(variant, answer))
-
-    def distribution(
-        self, variant: DrawnQuestion, answers: Iterable[Any], is_right: Callable[[Any], bool | None] | None = None
-    ) -> dict[str, Any]:
-        """The counts of the answers, for a chart. `is_right` grades an answer; None: the right answer stays hidden.
-
-        Choices: {"type": "choices", "options": [{"key", "count", "right"}]}. Numbers: {"type": "numbers", "values"},
-        sorted, at most 500 of them. Others: {"type": "words", "answers": [{"text", "count", "right"}]}, the 12 most
-        frequent.
-        """
-        by_text: dict[str, list[Any]] = {}
-        for answer in answers:
-            by_text.setdefault(self.line(variant, answer), []).append(answer)
-        most = sorted(by_text.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_ANSWERS]
-        rows = [
-            {"text": text, "count": len(same), "right": None if is_right is None else is_right(same[0])}
-            for text, same in most
-        ]
-        return {"type": "words", "answers": rows}
-
     def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
         """Whether an answer shows one of the misconceptions in `near`."""
         return False
-
-    def right_value(self, variant: DrawnQuestion, measured: Any) -> float | None:
-        """The right number of this variant; None for other types, and before it is measured."""
-        return None
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        """The possible answers and how many people gave them; answers of the deck come first."""
-        raise NotImplementedError
-
-    def words(self, results: Results, answer: Any) -> str | float:
-        """One answer in words; a number stays a number."""
-        return str(answer)
-
-    # Formats of other programs.
-
-    def with_numbers(self, document: Mapping[str, Any], numbers: Mapping[str, float]) -> dict[str, Any]:
-        """The fields of the question's `document` whose values depend on its numbers. Raises ValueError if a value
-        can't be computed."""
-        return {}
 
 
 def repeated(field: str, what: str, texts: Iterable[str]) -> Iterator[Fault]:
@@ -228,22 +204,20 @@ def mixed(texts: Sequence[str], chance: random.Random) -> list[int]:
 
 def quoted(raw: Any) -> str:
     """A browser's answer, quoted in a sentence."""
-    return repr(raw if len(raw) <= 40 else raw[:37] + "...") if isinstance(raw, str) else "That"
+    return words.quoted(raw) if isinstance(raw, str) else "That"
 
 
 def read_key(variant: DrawnQuestion, raw: Any) -> int:
     """The deck's number of the part with this letter. Raises BadInput."""
     if not isinstance(raw, str) or raw not in variant.keys:
         raise BadInput(f"{quoted(raw)} is none of the answers; it should be one of {words.listed(variant.keys)}.")
-    return variant.number(raw)
+    return variant.order[variant.keys.index(raw)]
 
 
 def read_keys(variant: DrawnQuestion, raw: Any, done: str) -> list[int]:
     """The deck's numbers of the parts with these letters, which must be different. Raises BadInput."""
     if not isinstance(raw, Sequence) or isinstance(raw, str | bytes) or not raw:
         raise BadInput(f"{quoted(raw)} is no list of what is {done}; it should be one such as ['b', 'a'].")
-    if len(raw) > len(variant.order):
-        raise BadInput(f"{len(raw)} are {done}; there are {len(variant.order)}.")
     numbers = [read_key(variant, key) for key in raw]
     if len(set(numbers)) < len(numbers):
         raise BadInput(f"{quoted(raw)} has something in it twice; each can be {done} once.")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -14,13 +13,9 @@ from workshop.core import words
 from workshop.quiz import rendering
 from workshop.quiz.form_errors import DeckMistake
 from workshop.quiz.parts import Option, Picture, PollOption
-from workshop.quiz.randomisation import LETTERS, DrawnQuestion, combinations, drawn_words
+from workshop.quiz.randomisation import LETTERS, combinations, drawn_words
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import Fault, Mark, Question, keyed, read_key, read_keys, repeated
-from workshop.quiz.types.rows import AnswerChoice, plain, row
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, keyed, read_key, read_keys, repeated
 
 MOST_COMPARED = 50  # combinations of numbers with which options are compared
 
@@ -85,28 +80,6 @@ class WithOptions(Question):
 
     def sent(self, variant: DrawnQuestion, answer: Any) -> Any:
         return variant.key(answer)
-
-    def distribution(
-        self, variant: DrawnQuestion, answers: Iterable[Any], is_right: Callable[[Any], bool | None] | None = None
-    ) -> dict[str, Any]:
-        counts = Counter(number for answer in answers for number in chosen(answer))
-        rights = {number: getattr(option, "right", None) for number, option in enumerate(self.options)}
-        options = [
-            {"key": variant.key(number), "count": counts[number], "right": is_right and rights[number]}
-            for number in variant.order
-        ]
-        return {"type": "choices", "options": options}
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        for place, option in enumerate(self.options):
-            answers = [answer for answer in results.answers_to(self.id) if place in chosen(answer.answer)]
-            feedback = plain(results, self, getattr(option, "feedback", ""))
-            text, right = plain(results, self, option.text), getattr(option, "right", None)
-            yield row(LETTERS[place].upper(), text, right, answers, feedback)
-
-    def words(self, results: Results, answer: Any) -> str | float:
-        texts = ((LETTERS[place].upper(), self.options[place].text) for place in chosen(answer))
-        return "; ".join(f"{letter}: {plain(results, self, text)}" for letter, text in texts)
 
 
 class Choice(WithOptions):

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz.parts import Markdown, Pair, Picture
-from workshop.quiz.randomisation import LETTERS, DrawnQuestion
-from workshop.quiz.rendering import html
-from workshop.quiz.rendering import plain as text_of
-from workshop.quiz.types.base import Fault, Mark, Question, keyed, mixed, quoted, read_key, repeated
-from workshop.quiz.types.rows import AnswerChoice, plain, row
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
+from workshop.quiz.randomisation import LETTERS
+from workshop.quiz.rendering import html, plain
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, keyed, mixed, quoted, read_key, repeated
 
 
 class Match(Question):
@@ -60,15 +55,15 @@ class Match(Question):
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         if answers:
             for pair in self.pairs:
-                text = f"{text_of(pair.left, variant.numbers)} -> {text_of(pair.right, variant.numbers)}"
+                text = f"{plain(pair.left, variant.numbers)} -> {plain(pair.right, variant.numbers)}"
                 yield text, "   - ", "     "
             for extra in self.extra:
-                yield f"{text_of(extra, variant.numbers)} belongs to nothing", "   - ", "     "
+                yield f"{plain(extra, variant.numbers)} belongs to nothing", "   - ", "     "
             return
         for number, pair in self._numbered():
-            yield text_of(pair.left, variant.numbers), f"   {number}. ", "      "
+            yield plain(pair.left, variant.numbers), f"   {number}. ", "      "
         for letter, number in zip(LETTERS, variant.order, strict=False):
-            yield text_of(self.rights[number], variant.numbers), f"   {letter}) ", "      "
+            yield plain(self.rights[number], variant.numbers), f"   {letter}) ", "      "
 
     def read(self, variant: DrawnQuestion, raw: Any) -> Any:
         lefts = [str(number) for number, _ in self._numbered()]
@@ -82,25 +77,6 @@ class Match(Question):
     def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
         right = sum(place == chosen for place, chosen in enumerate(answer))
         return Mark(right / len(self.pairs), right == len(self.pairs))
-
-    def line(self, variant: DrawnQuestion, answer: Any) -> str:
-        return " ".join(f"{place}{right}" for place, right in self.sent(variant, answer).items())
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        """A row for each right pair, and for each other pair that was answered."""
-        rights = [plain(results, self, right) for right in self.rights]
-        answers = results.answers_to(self.id)
-        for place, pair in enumerate(self.pairs):
-            name = plain(results, self, pair.left)
-            for right, partner in enumerate(rights):
-                same = [answer for answer in answers if answer.answer[place] == right]
-                if same or place == right:
-                    yield row(f"pair {place + 1}", f"{name} – {partner}", place == right, same)
-
-    def words(self, results: Results, answer: Any) -> str | float:
-        lefts = [plain(results, self, pair.left) for pair in self.pairs]
-        rights = [plain(results, self, self.rights[place]) for place in answer]
-        return "; ".join(f"{partner} – {right}" for partner, right in zip(lefts, rights, strict=True))
 
     def _numbered(self) -> Iterator[tuple[int, Pair]]:
         return enumerate(self.pairs, 1)

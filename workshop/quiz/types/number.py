@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workshop.quiz import expressions, text_input
 from workshop.quiz.form_errors import DeckMistake, Where
 from workshop.quiz.parts import NearNumber, NumberOrExpression, Picture, Tolerance
-from workshop.quiz.randomisation import DrawnQuestion, combinations, drawn_words, measured, written
+from workshop.quiz.randomisation import combinations, drawn_words, measured, written
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import Fault, Mark, Question, uncomputable
-from workshop.quiz.types.rows import AnswerChoice, with_near
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
-
-MOST_VALUES = 500  # values in a chart
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, uncomputable
 
 
 class Quantity(Question):
@@ -36,14 +29,6 @@ class Quantity(Question):
     def read(self, variant: DrawnQuestion, raw: Any) -> Any:
         return text_input.number(raw, self.unit)
 
-    def distribution(
-        self, variant: DrawnQuestion, answers: Iterable[Any], is_right: Callable[[Any], bool | None] | None = None
-    ) -> dict[str, Any]:
-        return {"type": "numbers", "values": thinned(sorted(float(answer) for answer in answers))}
-
-    def words(self, results: Results, answer: Any) -> str | float:
-        return float(answer) if isinstance(answer, float) else int(answer)
-
     def with_unit(self, value: float) -> str:
         """A number with three digits, or an integer, with the unit."""
         return f"{measured(value)} {self.unit}".strip()
@@ -51,14 +36,6 @@ class Quantity(Question):
     def quantity(self, value: str) -> str:
         """A number with the unit, as HTML."""
         return f"<p>{escape(f'{value} {self.unit}'.strip(), quote=False)}</p>"
-
-
-def thinned(values: list[float], most: int = MOST_VALUES) -> list[float]:
-    """At most `most` of the sorted numbers, evenly spaced, with the first and the last one."""
-    values = [value for value in values if math.isfinite(value)]
-    if len(values) <= most:
-        return values
-    return [values[round(place * (len(values) - 1) / (most - 1))] for place in range(most)]
 
 
 def within(answer: float, right: float, tolerance: Tolerance) -> bool:
@@ -91,7 +68,7 @@ class Number(Quantity):
             right = None
             for path, answer in answers:
                 try:
-                    value = _value(answer, numbers)
+                    value = value_of(answer, numbers)
                 except ValueError as error:
                     lacks = f"{error}{drawn_words(numbers, ' ')}; it should have a value for all numbers"
                     yield DeckMistake(path, lacks)
@@ -109,48 +86,24 @@ class Number(Quantity):
                     return
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
-        value = value_of(variant, self.answer)
+        value = value_of(self.answer, variant.numbers)
         return super().solution(variant) | {"html": self.quantity(written(value)), "value": value}
 
     def right_words(self, variant: DrawnQuestion) -> str:
-        value = value_of(variant, self.answer)
+        value = value_of(self.answer, variant.numbers)
         off = self.tolerance.around(value)
         return f"{written(value)} {self.unit}".rstrip() + (f", by up to {written(off)} off" if off else "")
 
     def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
-        if within(answer, value_of(variant, self.answer), self.tolerance):
+        if within(answer, value_of(self.answer, variant.numbers), self.tolerance):
             return Mark(1.0, True)
         feedback = (html(near.feedback, variant.numbers) for near in self.near if self.hits(variant, near, answer))
         return Mark(0.0, False, tuple(feedback)[:1])
 
     def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
-        return within(answer, value_of(variant, near.answer), near.tolerance or self.tolerance)
-
-    def right_value(self, variant: DrawnQuestion, measured: Any) -> float | None:
-        return value_of(variant, self.answer)
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        truth, numbers = results.truths.get(self.id), results.numbers.get(self.id, {})
-        right = self.with_unit(truth) if truth is not None else "each learner's own"
-        nears = []
-        for near in self.near:
-            if not isinstance(near.answer, str):
-                nears.append(self.with_unit(near.answer))
-            elif self.numbers.keys() <= numbers.keys():
-                nears.append(self.with_unit(expressions.evaluate(near.answer, numbers)))
-            else:
-                nears.append(f"{near.answer} {self.unit}".strip())
-        return with_near(results, self, self.with_unit, right, nears)
-
-    def with_numbers(self, document: Mapping[str, Any], numbers: Mapping[str, float]) -> dict[str, Any]:
-        near = [near | {"answer": _value(near["answer"], numbers)} for near in document["near"]]
-        return {"answer": _value(self.answer, numbers), "near": near}
+        return within(answer, value_of(near.answer, variant.numbers), near.tolerance or self.tolerance)
 
 
-def value_of(variant: DrawnQuestion, answer: float | str) -> float:
-    """A number, or the value of an expression with the variant's numbers. Raises ValueError if it has no value."""
-    return _value(answer, variant.numbers)
-
-
-def _value(answer: float | str, numbers: Mapping[str, float]) -> float:
+def value_of(answer: float | str, numbers: Mapping[str, float]) -> float:
+    """A number, or the value of an expression of these numbers. Raises ValueError if it has no value."""
     return expressions.evaluate(answer, numbers) if isinstance(answer, str) else float(answer)

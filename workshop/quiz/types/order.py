@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workshop.core.errors import BadInput
 from workshop.quiz import rendering
 from workshop.quiz.parts import Markdown, Picture
-from workshop.quiz.randomisation import DrawnQuestion
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import Fault, Mark, Question, keyed, mixed, read_keys, repeated
-from workshop.quiz.types.rows import AnswerChoice, others, plain, row
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, keyed, mixed, read_keys, repeated
 
 
 class Order(Question):
@@ -27,7 +22,6 @@ class Order(Question):
 
     what: ClassVar[str] = "items to be put in order"
     form: ClassVar[str] = "order"
-    numbering: ClassVar[str] = " (as numbered in the right order)"
 
     type: Literal["order"] = Field(description="items to be put in order")
     items: tuple[Markdown, ...] = Field(min_length=3, max_length=10, description="Markdown, in the right order")
@@ -67,20 +61,6 @@ class Order(Question):
 
     def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
         return Mark(ordered(answer), list(answer) == sorted(answer))
-
-    def line(self, variant: DrawnQuestion, answer: Any) -> str:
-        return " ".join(self.sent(variant, answer))
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        """Rows of answers. Wrong orders use the items' numbers in the right order, because texts would be too long."""
-        items = [f"{number}. {plain(results, self, item)}" for number, item in enumerate(self.items, 1)]
-        answers = results.answers_to(self.id)
-        yield row("right", " → ".join(items), True, [answer for answer in answers if answer.right])
-        wrong = [answer for answer in answers if not answer.right]
-        yield from others(wrong, lambda order: " → ".join(str(place + 1) for place in order))
-
-    def words(self, results: Results, answer: Any) -> str | float:
-        return " → ".join(plain(results, self, self.items[place]) for place in answer)
 
 
 def ordered(places: Sequence[int]) -> float:

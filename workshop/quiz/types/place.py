@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from workshop import mpi
 from workshop.core import machines, words
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.core.machines import MachineDescription
 from workshop.core.placement import THREAD_VARIABLES, Binding, Placement, Resource
 from workshop.core.words import count
 from workshop.mpi import command_lines, mapper, openmpi
 from workshop.mpi.implementations import IMPLEMENTATIONS, implementation, read_placement
 from workshop.mpi.mapper import Prediction
 from workshop.quiz import text_input
-from workshop.quiz.content_errors import model_problems, mpi_problems
 from workshop.quiz.form_errors import DeckMistake, Where
 from workshop.quiz.parts import Composed, Line, NearPlacement, Picture
-from workshop.quiz.randomisation import DrawnQuestion
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import Fault, Mark, Question
-from workshop.quiz.types.rows import AnswerChoice, with_near
+from workshop.quiz.run_errors import model_problems, mpi_problems
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question
 from workshop.report.analysis.difference import difference, sentences
 
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
-
-# The labels of the form's fields, and the choices of some fields.
+# The labels of the form's fields that aren't their names, and the choices of some fields.
 _LABELS = {
-    "ranks": "ranks",
-    "map_by": "map by",
     "per_resource": "ranks on each such resource",
-    "cores_per_rank": "cores per rank",
-    "bind_to": "bind to",
     "oversubscribe": "share cores",
     "threads": "threads per rank",
 }
@@ -52,7 +41,8 @@ _WOULD = {
 _EMPTY = ("per_resource", "threads")  # fields that may be empty
 MOST_IN_FIELD = 1024  # the largest number in a field
 _TIMES = 4  # the largest number in a field, as a multiple of the machine's units
-_YES, _NO = ("yes", "true"), ("no", "false")
+_YES_NO = {"yes": True, "true": True, "no": False, "false": False}
+MOST_CACHED = 500  # answers of the mapper; a class composes a few dozen different ones
 
 
 class Place(Question):
@@ -83,7 +73,7 @@ class Place(Question):
 
     def problems(self) -> Iterator[DeckMistake]:
         try:
-            largest = most(machine(self))
+            largest = self.most
         except BadInput as error:
             yield DeckMistake(("machine",), str(error))
             return
@@ -105,6 +95,11 @@ class Place(Question):
                     too_large = f"{name} is {value}; on {self.machine} one can choose up to {largest}"
                     yield DeckMistake((*path, name), too_large)
 
+    @property
+    def most(self) -> int:
+        """The largest number in a field of the form. Raises BadInput for an unknown machine."""
+        return min(_TIMES * len(machine(self.machine).units), MOST_IN_FIELD)
+
     def _composed(self) -> Iterator[tuple[Where, Mapping[str, Any]]]:
         """The placements in the deck, with their places in the question."""
         yield ("right",), self.right
@@ -114,21 +109,21 @@ class Place(Question):
     def slow_problems(self) -> Iterator[Fault]:
         """Report a `right` that the mapper refuses, and a `near` that places ranks like `right`. Raises WorkshopError
         if the mapper fails."""
-        result = predict(self, self.right)
-        if result.refused is not None:
+        right = predict(self, self.right)
+        if right.refused is not None:
             title = implementation(compose(self, self.right).mpi).title
-            yield ("right",), f"{title} refuses it: {' '.join(result.refused.split())[:300]}"
+            yield ("right",), f"{title} refuses it: {' '.join(right.refused.split())[:300]}"
             return
-        untouched = {field["name"]: field["value"] for field in fields(self)}
-        if _same(self, self.right, result, untouched, _predict(self, untouched)):
+        if _same(self, self.right, {name: Placement.model_fields[name].default for name in self.ask}):
             yield ("right",), "it puts the ranks where they are if nobody chooses anything; it should take a choice"
         for place, near in enumerate(self.near):
-            if _same(self, self.right, result, near.placement, predict(self, near.placement)):
+            if _same(self, self.right, near.placement):
                 yield ("near", place, "placement"), "it puts the ranks where right does, so it counts as right"
 
     def view(self, variant: DrawnQuestion, picture: Callable[[Picture], str]) -> dict[str, Any]:
         decided = ", ".join(f"{name.replace('_', ' ')} {_plainly(value)}" for name, value in self.given.items())
-        parts = {"fields": fields(self), "given": decided, "machine": machine(self).name}
+        fields = [_field(name, self.most) for name in self.ask]
+        parts = {"fields": fields, "given": decided, "machine": machine(self.machine).name}
         return super().view(variant, picture) | parts
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
@@ -150,11 +145,8 @@ class Place(Question):
         for name in raw:
             if name not in self.ask:
                 raise BadInput(f"{str(name)[:40]!r} is not asked for; that is {', '.join(self.ask)}.")
-        largest = most(machine(self))
-        chosen = {
-            name: _value(name, raw[name], largest) if name in raw else Placement.model_fields[name].default
-            for name in self.ask
-        }
+        defaults = {name: Placement.model_fields[name].default for name in self.ask}
+        chosen = defaults | {name: _value(name, value, self.most) for name, value in raw.items()}
         compose(self, chosen)
         return chosen
 
@@ -164,34 +156,21 @@ class Place(Question):
         An answer is right if every rank is on the same units, with the same number of threads. Raises WorkshopError if
         the mapper fails, or refuses the question's own placement.
         """
-        right, result = expected(self), predict(self, answer)
+        right, result = predict(self, self.right), predict(self, answer)
+        if right.refused is not None:
+            why = " ".join(right.refused.split())
+            raise WorkshopError(f"The mapper gives no map for what is right in {self.id}: {why}")
         if result.refused is not None:
             return Mark(0.0, False, (_refused(compose(self, answer), result),))
-        if _same(self, self.right, right, answer, result):
+        if _same(self, self.right, answer):
             return Mark(1.0, True)
-        near = [
-            html(near.feedback, variant.numbers)
-            for near in self.near
-            if (other := _predict(self, near.placement)).rank_map is not None
-            and _same(self, near.placement, other, answer, result)
-        ]
+        near = [html(near.feedback, variant.numbers) for near in self.near if _same(self, near.placement, answer)]
         differences = [*_elsewhere(right, result), *_threads(self, answer)]
         return Mark(0.0, False, (*near, *(f"<p>{escape(sentence, quote=False)}</p>" for sentence in differences)))
-
-    def line(self, variant: DrawnQuestion, answer: Any) -> str:
-        texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in answer.items()}
-        return ", ".join(f"{name} {value}" for name, value in sorted(texts.items()))
 
     def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
         """Whether the placements are equal. Others might map equally, but that would need the mapper."""
         return compose(self, near.placement) == compose(self, answer)
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        nears = [placed(near.placement) for near in self.near]
-        return with_near(results, self, placed, f"{placed(self.right)}, or what places ranks alike", nears)
-
-    def words(self, results: Results, answer: Any) -> str | float:
-        return placed(answer)
 
 
 def placed(chosen: Mapping[str, Any]) -> str:
@@ -212,53 +191,33 @@ def _plainly(value: Any) -> str:
     return str(value)
 
 
-def machine(question: Place) -> MachineDescription:
-    """The machine that a question is about. Raises BadInput."""
-    return _machine(question.machine)
+machine = cache(machines.read)
 
 
-@cache
-def _machine(name: str) -> MachineDescription:
-    return machines.read(name)
-
-
-def fields(question: Place) -> list[dict[str, Any]]:
-    """The fields of a question's form, as JSON; `value` is the default."""
-    largest = most(machine(question))
-    return [_field(name, largest) for name in question.ask]
+def _label(name: str) -> str:
+    return _LABELS.get(name, name.replace("_", " "))
 
 
 def _field(name: str, largest: int) -> dict[str, Any]:
+    """A field of the form, as JSON; `value` is the default."""
     about = Placement.model_fields[name]
-    field = {"name": name, "label": _LABELS[name], "help": about.description, "value": about.default}
+    field = {"name": name, "label": _label(name), "help": about.description, "value": about.default}
     if name in _CHOICES:
         return {**field, "kind": "choice", "choices": list(_CHOICES[name])}
-    if name == "oversubscribe":
-        return {**field, "kind": "yesno"}
-    return {**field, "kind": "int", "least": 1, "most": largest}
-
-
-def most(described: MachineDescription) -> int:
-    """The largest number in a field for this machine."""
-    return min(_TIMES * len(described.units), MOST_IN_FIELD)
+    return {**field, **({"kind": "yesno"} if name == "oversubscribe" else {"kind": "int", "least": 1, "most": largest})}
 
 
 def _value(name: str, raw: Any, largest: int) -> Any:
-    label = _LABELS[name]
-    if name in _CHOICES:
-        if not isinstance(raw, str) or raw not in _CHOICES[name]:
-            raise BadInput(f"{label} is {str(raw)[:40]!r}; it should be one of {', '.join(_CHOICES[name])}.")
-        return raw
-    if name == "oversubscribe":
-        choice = raw.strip().lower() if isinstance(raw, str) else raw
-        if choice is True or choice in _YES:
-            return True
-        if choice is False or choice in _NO:
-            return False
-        raise BadInput(f"{label} is {str(raw)[:40]!r}; it should be yes or no.")
-    if name in _EMPTY and (raw is None or (isinstance(raw, str) and not raw.strip())):
+    if name in _EMPTY and not str("" if raw is None else raw).strip():
         return None
-    return text_input.whole_number(raw, label.capitalize(), 1, largest)
+    if name not in _CHOICES and name != "oversubscribe":
+        return text_input.whole_number(raw, _label(name).capitalize(), 1, largest)
+    values = {choice: choice for choice in _CHOICES[name]} if name in _CHOICES else _YES_NO
+    typed = str(raw).strip().lower()
+    if typed not in values:
+        right = f"one of {', '.join(values)}" if name in _CHOICES else "yes or no"
+        raise BadInput(f"{_label(name)} is {str(raw)[:40]!r}; it should be {right}.")
+    return values[typed]
 
 
 def compose(question: Place, chosen: Mapping[Any, Any]) -> Placement:
@@ -268,7 +227,7 @@ def compose(question: Place, chosen: Mapping[Any, Any]) -> Placement:
 
 def command(question: Place, chosen: Mapping[str, Any]) -> str:
     """The MPI's command for a placement, without the program; of its variables it sets only the chosen threads."""
-    placement, where = compose(question, chosen), machine(question)
+    placement, where = compose(question, chosen), machine(question.machine)
     chosen_mpi = mpi.module_of(placement.mpi)
     options = chosen_mpi.arguments(placement, where.cores, where.machine)
     if tuple(options[-len(openmpi.MCA) :]) == openmpi.MCA:
@@ -279,45 +238,23 @@ def command(question: Place, chosen: Mapping[str, Any]) -> str:
     return " ".join(map(command_lines.quoted, parts))
 
 
-def expected(question: Place) -> Prediction:
-    """The map of `right`. Raises WorkshopError if the mapper refuses it or fails."""
-    prediction = _predict(question, question.right)
-    if prediction.rank_map is not None:
-        return prediction
-    why = prediction.refused or prediction.note or "it says nothing"
-    raise WorkshopError(f"The mapper gives no map for what is right in {question.id}: {' '.join(why.split())}")
-
-
 def predict(question: Place, chosen: Mapping[str, Any]) -> Prediction:
     """The mapper's answer for a placement: a map, or why it refuses. Raises WorkshopError if the mapper fails."""
-    prediction = _predict(question, chosen)
+    return _predict(compose(question, chosen).model_dump_json(), question.machine)
+
+
+@lru_cache(MOST_CACHED)  # of answers only: a mapper that failed may work later
+def _predict(placement: str, machine_name: str) -> Prediction:
+    prediction = mapper.predict(Placement.model_validate_json(placement), machine(machine_name))
     if prediction.rank_map is None and prediction.refused is None:
-        raise WorkshopError(prediction.note or f"The mapper says nothing of this placement in {question.id}.")
+        raise WorkshopError(prediction.note or "The mapper says nothing of this placement.")
     return prediction
 
 
-_MOST_CACHED = 500  # answers of the mapper; a class composes a few dozen different ones
-_answers: dict[tuple[str, str], Prediction] = {}
-
-
-def _predict(question: Place, chosen: Mapping[str, Any]) -> Prediction:
-    """The mapper's answer, cached by placement and machine."""
-    placement = compose(question, chosen)
-    key = (placement.model_dump_json(), question.machine)
-    if (prediction := _answers.get(key)) is None:
-        prediction = mapper.predict(placement, machine(question))
-        if prediction.rank_map is not None or prediction.refused is not None:  # a failed mapper may work later
-            if len(_answers) >= _MOST_CACHED:
-                _answers.clear()
-            _answers[key] = prediction
-    return prediction
-
-
-def _same(
-    question: Place, first: Mapping[str, Any], first_map: Prediction, second: Mapping[str, Any], second_map: Prediction
-) -> bool:
-    same_threads = compose(question, first).threads_per_rank == compose(question, second).threads_per_rank
-    return same_threads and _units(first_map) == _units(second_map)
+def _same(question: Place, first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether two placements put the same ranks on the same units, with as many threads. Raises WorkshopError."""
+    threads = {compose(question, chosen).threads_per_rank for chosen in (first, second)}
+    return len(threads) == 1 and _units(predict(question, first)) == _units(predict(question, second))
 
 
 def _units(prediction: Prediction) -> dict[int, tuple[str, tuple[int, ...]]]:
@@ -339,11 +276,10 @@ def _elsewhere(expectation: Prediction, prediction: Prediction) -> Iterator[str]
 
 
 def _threads(question: Place, chosen: Mapping[str, Any]) -> list[str]:
-    expected_threads = compose(question, question.right).threads_per_rank
-    threads = compose(question, chosen).threads_per_rank
-    if threads == expected_threads:
+    expected, threads = (compose(question, fields).threads_per_rank for fields in (question.right, chosen))
+    if threads == expected:
         return []
-    return [f"Each rank has {count(threads, 'thread')}, where {_were(expected_threads)} asked for."]
+    return [f"Each rank has {count(threads, 'thread')}, where {_were(expected)} asked for."]
 
 
 def _were(number: int) -> str:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
 from workshop.core.placement import Placement
 from workshop.quiz import text_input
-from workshop.quiz.content_errors import run_problems
 from workshop.quiz.form_errors import DeckMistake
 from workshop.quiz.parts import Line, Name, Picture, RunWanted, Tolerance
-from workshop.quiz.randomisation import DrawnQuestion, measured
-from workshop.quiz.types.base import Fault, Mark, uncomputable
+from workshop.quiz.randomisation import measured
+from workshop.quiz.run_errors import run_problems
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, uncomputable
 from workshop.quiz.types.number import Quantity, within
-from workshop.quiz.types.rows import AnswerChoice, others, row
 from workshop.registry import workload
 from workshop.report.actions import params_of
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
 
 LOST_AT = 5.0  # the error, as a multiple of the tolerance, at which a prediction gets no points
 
@@ -79,19 +75,6 @@ class Predict(Quantity):
             return Mark(float(answer == round(truth)), answer == round(truth))
         share = closeness(answer, truth, self.tolerance)
         return Mark(share, share == 1.0)
-
-    def right_value(self, variant: DrawnQuestion, measured: Any) -> float | None:
-        return float(measured) if isinstance(measured, int | float) else None
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        answers, truth = results.answers_to(self.id), results.truths.get(self.id)
-        if truth is None or self.kind == "rank":
-            yield from others(answers, self.with_unit)
-            return
-        right, off = self.with_unit(truth), [answer for answer in answers if not answer.right]
-        yield row("right", f"close to {right}", True, [answer for answer in answers if answer.right])
-        yield row("too low", f"below {right}", False, [answer for answer in off if answer.answer < truth])
-        yield row("too high", f"above {right}", False, [answer for answer in off if answer.answer >= truth])
 
     def value_words(self, value: float) -> str:
         """A measured or guessed value in a sentence: 24.3 images/s, rank 2."""

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from workshop.core import words
 from workshop.quiz import text_input
 from workshop.quiz.form_errors import DeckMistake
 from workshop.quiz.parts import Line, NearText
-from workshop.quiz.randomisation import DrawnQuestion
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import Fault, Mark, Question
-from workshop.quiz.types.rows import AnswerChoice, with_near
-
-if TYPE_CHECKING:
-    from workshop.quiz.results.record import Results
+from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question
 
 
 class Text(Question):
@@ -63,15 +57,8 @@ class Text(Question):
         feedback = (html(near.feedback, variant.numbers) for near in self.near if _among(answer, near.accept))
         return Mark(0.0, False, tuple(feedback)[:1])
 
-    def line(self, variant: DrawnQuestion, answer: Any) -> str:
-        return text_input.normalised(answer)
-
     def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
         return _among(answer, near.accept)
-
-    def results(self, results: Results) -> Iterable[AnswerChoice]:
-        nears = [words.listed(near.accept) for near in self.near]
-        return with_near(results, self, text_input.normalised, words.listed(self.accept), nears)
 
 
 def _among(answer: str, forms: Sequence[str]) -> bool:

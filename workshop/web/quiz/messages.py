@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workshop.quiz.live.state import WORTH_TALKING, ballot, first_vote, possible, rules
 from workshop.web.quiz.client import dumps
 from workshop.web.quiz.participants import Participant
 from workshop.web.quiz.question import RoundQuestion
-
-if TYPE_CHECKING:
-    from workshop.web.quiz.room import Room
+from workshop.web.quiz.round import LiveRound
 
 DUE = ("explained", "ranking")  # phases in which everybody may know what is right
 _SHOWN_PHASES = ("question", "closed", "discussing", "measuring", *DUE)  # phases in which a question is shown
 _RANKED = ("ranking", "podium", "ended")
 
 
-def state_message(room: Room, *, staff: bool) -> str:
+def state_message(room: LiveRound, *, staff: bool) -> str:
     """The state without its beginning, which `stamped` puts before it. It is the same for all players; projector and
     host (`staff`) also get how many have answered."""
     state, current, participants, settings = room.state, room.current, room.participants, room.record.settings
@@ -64,7 +62,7 @@ def stamped(message: str) -> str:
     return f'{{"kind":"state","now":{time.time():.3f},{message}'
 
 
-def you(room: Room, participant: Participant) -> str:
+def you(room: LiveRound, participant: Participant) -> str:
     """A player's own message. It has the mark only once that is due."""
     state, current, participants = room.state, room.current, room.participants
     question = current.question.id if current and state.phase in _SHOWN_PHASES else None
@@ -91,13 +89,13 @@ def you(room: Room, participant: Participant) -> str:
     )
 
 
-def count(room: Room) -> str:
+def count(room: LiveRound) -> str:
     """How many have answered."""
     answered = room.participants.answered(room.question)
     return dumps({"kind": "count", "answered": answered, "players": room.participants.count})
 
 
-def players(room: Room) -> str:
+def players(room: LiveRound) -> str:
     """Everybody who wasn't removed, for the host, with the first vote where the class doesn't see it."""
     participants = room.participants
     listed = [
@@ -114,7 +112,7 @@ def players(room: Room) -> str:
     return dumps({"kind": "players", "players": listed, "first": first})
 
 
-def names(room: Room, most: int = 60) -> str:
+def names(room: LiveRound, most: int = 60) -> str:
     """The latest nicknames for the projector's lobby; the newest is the last."""
     listed = [
         {"id": participant.id, "nickname": participant.nickname} for participant in room.participants.present[-most:]
@@ -122,7 +120,7 @@ def names(room: Room, most: int = 60) -> str:
     return dumps({"kind": "names", "players": listed})
 
 
-def _first_vote(room: Room, current: RoundQuestion) -> dict[str, Any]:
+def _first_vote(room: LiveRound, current: RoundQuestion) -> dict[str, Any]:
     """The first vote for the host alone: its distribution, how many are right (None: not measured yet), and whether
     talking is worth while."""
     question = current.question.id
@@ -138,7 +136,7 @@ def _first_vote(room: Room, current: RoundQuestion) -> dict[str, Any]:
     }
 
 
-def _distribution(room: Room, current: RoundQuestion) -> dict[str, Any] | None:
+def _distribution(room: LiveRound, current: RoundQuestion) -> dict[str, Any] | None:
     due = room.state.phase in DUE
     # Guesses are shown together with what was measured.
     if room.hides_votes or (not due and (current.question.measured or room.state.phase != "closed")):
@@ -146,7 +144,7 @@ def _distribution(room: Room, current: RoundQuestion) -> dict[str, Any] | None:
     return current.distribution(room.participants.answers(current.question.id), marked=due)
 
 
-def _first_distribution(room: Room, current: RoundQuestion) -> dict[str, Any] | None:
+def _first_distribution(room: LiveRound, current: RoundQuestion) -> dict[str, Any] | None:
     """The first vote beside the second one, with both shares of right answers."""
     question = current.question.id
     if question not in room.state.voted_twice:
@@ -159,14 +157,14 @@ def _first_distribution(room: Room, current: RoundQuestion) -> dict[str, Any] | 
     }
 
 
-def _truth(room: Room, current: RoundQuestion) -> dict[str, Any] | None:
+def _truth(room: LiveRound, current: RoundQuestion) -> dict[str, Any] | None:
     truth = room.state.truths.get(current.question.id)
     if truth is None:
         return None
     return {"value": truth["value"], "unit": getattr(current.question, "unit", ""), "words": truth["words"]}
 
 
-def _measuring(room: Room) -> dict[str, Any]:
+def _measuring(room: LiveRound) -> dict[str, Any]:
     runs, progress = list(room.state.runs.values()), room.progress  # runs are made in this order
     now = runs[min(int(progress[0]) if progress else 0, len(runs) - 1)]
     words = f"Measuring: {', '.join(f'run {run}' for run in runs)}."

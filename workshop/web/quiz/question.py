@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from workshop.quiz.deck import Deck
-from workshop.quiz.randomisation import ask
+from workshop.quiz.deck import Deck, ask
+from workshop.quiz.results.answers import distribution
 from workshop.quiz.types import Mark, Question
 from workshop.store.records import QuizAnswer, QuizRound
 
@@ -55,9 +55,7 @@ class RoundQuestion:
 
     def distribution(self, answers: Sequence[QuizAnswer], *, marked: bool) -> dict[str, Any]:
         """How these answers are spread; `marked`: with what is right."""
-        return self.question.distribution(
-            self.drawn, [answer.answer for answer in answers], self.right if marked else None
-        )
+        return distribution(self.drawn, [answer.answer for answer in answers], self.right if marked else None)
 
     def _grade(self, answers: dict[str, Any]) -> dict[str, Mark]:
         return {key: self.question.grade(self.drawn, answer, self.truth) for key, answer in answers.items()}

@@ -14,38 +14,38 @@ from contextlib import suppress
 from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz.deck import Deck
+from workshop.quiz import truth
 from workshop.quiz.live import state
 from workshop.quiz.live.state import RoundState
+from workshop.sessions.client import wait
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
 from workshop.web.quiz import measurement, messages
 from workshop.web.quiz.client import Client
-from workshop.web.quiz.participants import Participant, Participants
+from workshop.web.quiz.participants import Participant
 from workshop.web.quiz.question import RoundQuestion
+from workshop.web.quiz.round import LiveRound
 from workshop.web.quiz.writer import AnswerWriter
 
 COUNTED = 0.2  # seconds between counts for the host
 LOOK = 1.0  # seconds between looks at the store
+LOOK_AT_RUNS = 0.5  # seconds; every look takes processor time from the ranks
 GRACE = 0.1  # seconds behind a question's end in which answers that arrived before are read
+
+FAULT = "The answer could not be computed because of a fault in the server; its log says more. Skip the question."
 
 log = logging.getLogger(__name__)
 
 
-class Room:
+class Room(LiveRound):
     """Made by `Room.open`. `state` only changes under `lock`."""
 
     def __init__(self, store: Store, writer: AnswerWriter, record: QuizRound) -> None:
-        self.store, self.writer, self.record = store, writer, record
-        self.participants = Participants()
-        self.deck = Deck.model_validate(record.deck)
-        self.ids = [question.id for question in self.deck.questions]
+        super().__init__(record)
+        self.store, self.writer = store, writer
         self.limits = [float(self.deck.seconds_of(question)) for question in self.deck.questions]
-        self.state = RoundState.from_json(record.state)
         self.lock = asyncio.Lock()
-        self.current: RoundQuestion | None = None  # the question that is open, or was the last one
         self.clients: set[Client] = set()
-        self.progress: tuple[float, float] | None = None  # of what is being measured
         self._messages: dict[bool, str] = {}  # the state for players and for staff
         self._touched = False
         self._timer: asyncio.TimerHandle | None = None
@@ -115,31 +115,6 @@ class Room:
             for client in participant.clients:
                 send_away(client, "Your answers and your name were removed from this round.")
             self.announce()
-
-    @property
-    def ranked(self) -> bool:
-        return bool(self.record.settings.get("ranking", True))
-
-    @property
-    def twice(self) -> bool:
-        """Whether the class may vote twice on the question."""
-        marked = self.current is not None and (self.current.question.marked or self.current.question.measured)
-        return marked and bool(self.record.settings.get("vote_twice"))
-
-    @property
-    def hides_votes(self) -> bool:
-        """Whether the class must not see the votes yet, because it may vote again."""
-        return self.twice and self.state.vote == 1 and self.state.phase in ("closed", "discussing")
-
-    @property
-    def question(self) -> str | None:
-        """The id of the question that is open, or was the last one."""
-        return self.current.question.id if self.current else None
-
-    @property
-    def ballot(self) -> str | None:
-        """The name of the vote that is open, or was the last one."""
-        return state.ballot(self.current.question.id, self.state.vote) if self.current else None
 
     # -- who is on the line; each message is made once for all who get the same
 
@@ -413,7 +388,52 @@ class Room:
             self._timer = asyncio.get_running_loop().call_later(wait, lambda: self._start(self._time_up()))
         if self.state.phase == "measuring" and not self.state.problem:
             self.progress = None
-            self._start(measurement.measure(self))
+            self._start(self.measure())
+
+    async def measure(self) -> None:
+        """Look at the runs until they have ended, then show what they gave."""
+        assert self.current is not None, "a question is being measured"
+        question: Any = self.current.question  # a Predict, since it is measured
+        runs = dict(self.state.runs)
+
+        def still() -> bool:
+            return self.state.phase == "measuring" and dict(self.state.runs) == runs and not self.state.problem
+
+        problem, value, words = "", None, ""
+        try:
+            ended = False
+            while still() and not ended:
+                done, ended = await asyncio.to_thread(measurement.look, self.store, runs)
+                if (done, len(runs)) != self.progress and still():
+                    self.progress = done, len(runs)
+                    self.announce()
+                if not ended:
+                    await asyncio.sleep(LOOK_AT_RUNS)
+            if still():
+                for run in runs.values():  # until they have really ended
+                    await asyncio.to_thread(wait, self.store, run, timeout=60)
+                outcome = await asyncio.to_thread(truth.value, self.store, question, runs)
+                problem, value = outcome.problem, outcome.value
+                words = outcome.words if value is None else f"{question.value_words(value)} ({outcome.words})"
+        except WorkshopError as error:
+            problem = str(error)
+        except Exception:
+            log.exception("the answer of question %s could not be computed", question.id)
+            problem = FAULT
+        async with self.lock:
+            if not still():
+                return
+            if value is not None:
+                try:
+                    await self.explain({"value": value, "words": words})
+                    return
+                except WorkshopError as error:
+                    problem = str(error)
+                except Exception:
+                    log.exception("answers of question %s could not be judged", question.id)
+                    problem = FAULT
+            # Whatever happened, the round ends in a state from which its host can go on.
+            await self.become(state.failed(self.state, problem or "The runs told no value."))
 
     def _stop_clock(self) -> None:
         if self._timer is not None:
