@@ -7,7 +7,7 @@ import ipaddress
 from collections.abc import Hashable
 from functools import cache
 
-from limits import RateLimitItem, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers
@@ -19,6 +19,8 @@ from workshop.web.auth_middleware import refuse
 
 REQUESTS = RateLimitItemPerMinute(3000, namespace="requests of a person")
 VISITS = RateLimitItemPerMinute(6000, namespace="requests of visitors")  # of one address, for a large class that joins
+UPLOADS = RateLimitItemPerHour(60, namespace="uploads")  # of a person; Streamlit limits the size of each
+UPLOAD_PATH = "/_stcore/upload_file/"  # Streamlit's
 WRONG_CODES = RateLimitItemPerMinute(600, namespace="wrong codes")  # of one address
 CODE_PATHS = ("/join", "/quiz")  # a code is read whatever else comes from its address, see `code_form`
 TRY_LATER = 1013  # code of a close: there is too much to do
@@ -34,14 +36,16 @@ class LimitMiddleware:
         identity, passed = scope.get("state", {}).get("identity"), True
         if scope["type"] in ("http", "websocket"):
             if identity is not None:
-                passed = identity.role == "instructor" or hit(REQUESTS, identity.id)
+                upload = scope.get("method") == "PUT" and scope["path"].startswith(UPLOAD_PATH)
+                kinds = (REQUESTS, UPLOADS) if upload else (REQUESTS,)
+                passed = identity.role == "instructor" or all(hit(kind, identity.id) for kind in kinds)
             elif not (scope.get("method") == "POST" and scope["path"] in CODE_PATHS):
                 passed = hit(VISITS, client_address(scope))
         await (self.app if passed else _refuse)(scope, receive, send)
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    why = "Too many requests came within a minute; please wait."
+    why = "Too many requests have come; please wait."
     answer: Response = JSONResponse({"error": why}, 429)
     if "text/html" in Headers(scope=scope).get("accept", ""):
         answer = templates.page("plain", 429, title="Please wait", words=why)
