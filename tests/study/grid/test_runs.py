@@ -56,7 +56,9 @@ def test_the_command_is_killed_and_interrupted_while_the_best_are_repeated(sessi
     assert told["winner"]["label"] == "2 ranks" and told["winner"]["rates"] == [1800.0] * 3
     assert [row["rate"] for row in told["rows"]] == [1000.0, 1800.0]
     assert [run.metrics["batch"] for run in store.runs(study_id=1)] == [4, 4, 4, 8], "the ranks share the batch"
-    assert told["verdict"]["verdict"] == "2 ranks is the fastest: 1,800 images/s, 1.80× the next, 1 rank."
+    assert told["verdict"]["verdict"].startswith("2 ranks reached the most, 1,800 images/s; can't tell"), (
+        "1 rank ran once"
+    )
     shown = workshop("study", "show", "1").stdout
     assert max(map(len, shown.splitlines())) <= 80, shown
     assert ["2", "1,800", "1,800", "to", "1,800", "100", "%", "2", "3", "5"] in map(str.split, shown.splitlines()), (
