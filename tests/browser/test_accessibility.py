@@ -57,8 +57,10 @@ def test_places_and_menu_are_reached_by_keyboard_and_by_thumb(workshop: Class, n
     page = new_page(390, 844)
     join(page, workshop, "Thea")
     expect(page.locator(".st-key-menu")).to_be_visible()
-    boxes = [link.bounding_box() for link in page.locator(".st-key-places a").all()]
-    assert len(boxes) == 5 and all(box and min(box["width"], box["height"]) >= 44 for box in boxes)
+    links = page.locator(".st-key-places a")
+    expect(links).to_have_count(5)
+    boxes = [link.bounding_box() for link in links.all()]
+    assert all(box and min(box["width"], box["height"]) >= 44 for box in boxes)
     reached = set()
     for _ in range(30):
         page.keyboard.press("Tab")
