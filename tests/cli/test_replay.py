@@ -82,7 +82,7 @@ def test_it_is_shown_marked_and_starts_nothing(shown: Shown, place: Path, worksh
     assert home.stat().st_mode & 0o777 == 0o700
     who = shown.visitor()
     for path in ("/join", "/quiz", "/quiz/1/results", "/quiz/1/results.html", "/quiz/alone/kmeans"):
-        answer = who.get(path, Accept="text/html", Accept_Encoding="gzip")
+        answer = who.get(path, Accept="text/html")
         assert answer.status == 200, path
         assert "nothing runs here" in answer.text, path
         assert int(answer.headers["content-length"]) == len(answer.body)

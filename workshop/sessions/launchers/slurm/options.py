@@ -22,8 +22,7 @@ CHOOSES = (
     "Slurm chooses the hosts of its sessions; leave them out: map_by node deals ranks out over them, and a session on "
     "hosts of your own is one without --slurm."
 )
-# salloc's options whose values are handed on as they are.
-HANDED_ON = ("partition", "account", "qos", "reservation", "constraint", "gpus")
+NEEDED = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES", "SLURM_JOB_CPUS_PER_NODE"}  # of an allocation
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+*&|()\[\]-]{0,127}")
 
 
@@ -61,10 +60,9 @@ def around() -> dict[str, str] | None:
     """Slurm's variables of the allocation in which this process was started (`salloc`, a batch script); None outside of
     one, and in one that is no more than this machine."""
     variables = {name: value for name, value in os.environ.items() if name.startswith("SLURM_")}
-    nodes = variables.get("SLURM_JOB_NODELIST")
-    if not nodes or "SLURM_JOB_ID" not in variables or shutil.which("squeue") is None:
+    if not NEEDED <= variables.keys() or shutil.which("squeue") is None:
         return None
-    return None if nodes == socket.gethostname().partition(".")[0] else variables
+    return None if variables["SLURM_JOB_NODELIST"] == socket.gethostname().partition(".")[0] else variables
 
 
 def inside(allocation: Mapping[str, str]) -> dict[str, Any]:
