@@ -60,7 +60,7 @@ def around() -> dict[str, str] | None:
     """Slurm's variables of the allocation in which this process was started (`salloc`, a batch script); None outside of
     one, and in one that is no more than this machine."""
     variables = {name: value for name, value in os.environ.items() if name.startswith("SLURM_")}
-    if not NEEDED <= variables.keys() or shutil.which("squeue") is None:
+    if not variables.keys() >= NEEDED or shutil.which("squeue") is None:
         return None
     return None if variables["SLURM_JOB_NODELIST"] == socket.gethostname().partition(".")[0] else variables
 
