@@ -14,7 +14,7 @@ import re
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
-from html import escape
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def test_a_study_has_its_report_and_its_cards(store: Store, capsys: pytest.Captu
     assert (study.kind, study.state, found.verdict["verdict"]) == (known["kind"], known["state"], known["verdict"])
     shown = cards.cards(found)
     assert [card.name for card in shown] == known["cards"]
-    assert escape(words.capital(title(study))) in export.page(found, shown)
+    assert words.capital(title(study)) in unescape(export.page(found, shown))
     assert found.as_json()["study"] == study.id
     terminal.show_study(found)
     assert " ".join(known["verdict"].split()[:3]) in " ".join(capsys.readouterr().out.split())

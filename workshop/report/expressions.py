@@ -25,6 +25,9 @@ FILTERS |= {"score": scores.percent, "points": scores.points}
 FILTERS["numbered"] = lambda numbers, word: words.numbered(word, list(numbers))
 
 
+LINE_BREAK = "\v"  # in a fact whose lines should stay lines, such as what an MPI says
+
+
 class Untold(StrictUndefined):
     """What a run doesn't tell: false, equal to nothing, and an error in calculations, larger, smaller, and in texts."""
 
@@ -76,7 +79,7 @@ def holds(expression: str, named: Mapping[str, Any]) -> bool:
 
 
 def say(text: str, named: Mapping[str, Any]) -> str | None:
-    """A text with its facts; None where the run doesn't tell one of them."""
+    """A text with its facts, on one line; None where the run doesn't tell one of them."""
     try:
         return re.sub(r"[ \n]+", " ", _template(text).render(named)).strip()
     except UNTOLD:

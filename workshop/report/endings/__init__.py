@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from textwrap import shorten
 from typing import Any
 
 from workshop.core import words
@@ -14,6 +13,7 @@ from workshop.report.activity import duration
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.analysis.findings import facts as facts_of
+from workshop.report.expressions import LINE_BREAK
 from workshop.store.records import RunRecord
 
 LONG = 400  # characters of somebody else's words; the run's error has all of them
@@ -43,7 +43,7 @@ def ending(run: RunRecord, totals: Totals) -> dict[str, str] | None:
     named = rules.context(ending_rules, facts_of(run, totals), totals)
     finding = next(finding for _, finding in rules.holding(ending_rules.outcome, named))
     following = " ".join(filter(None, (finding.following, named.get("resume"))))
-    return {"verdict": finding.verdict, "why": named["why"], "next": following}
+    return {"verdict": finding.verdict, "why": named["why"].replace(LINE_BREAK, "\n"), "next": following}
 
 
 def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         "error": error,
         "ours": error.get("type") in OURS,
         "out_of_memory": error.get("type") in MEMORY,
-        "message": shorten((error.get("message") or "").strip().rstrip("."), LONG, placeholder=" …"),
+        "message": _lines((error.get("message") or "").strip().rstrip(".")),
         "place": _place(error.get("traceback") or ""),
         "smaller": _smaller(run),
         "started": run.started_at is not None,
@@ -101,3 +101,8 @@ def _place(traceback: str) -> str | None:
             file, line, *_ = text.removeprefix("File ").split(", ")
             return f"{line} of {file.strip(chr(34)).rpartition('/')[2]}"
     return None
+
+
+def _lines(text: str) -> str:
+    """A message of at most `LONG` characters, whose lines stay lines."""
+    return (text if len(text) <= LONG else f"{text[:LONG].rpartition(' ')[0]} …").replace("\n", LINE_BREAK)
