@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import subprocess
 import tempfile
@@ -31,6 +32,7 @@ from workshop.mpi.implementations import implementation
 
 MAPPER_SECONDS = 20.0  # for all that a mapper is asked about one placement; mostly it takes a tenth of one
 INVENTED = "host"  # what the only host of an invented machine is called
+BROKEN_PIPES = 8  # times that MPICH's launcher is asked: on a busy machine its program may end before it is written to
 MOST_PROCESSES = 256  # that MPICH's launcher may start on this machine to tell where they would run
 
 # Settings that decide where ranks run, and that a placement can't keep.
@@ -233,7 +235,10 @@ def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadli
     for count in sorted({len(host_ranks) for host_ranks in ranks} - {0}):
         command = [prefix.launcher(folder), "-launcher", "fork", "-n", str(count), *options, "true"]
         variables = {"HYDRA_TOPO_DEBUG": "1", **prefix.environment(folder)}
-        completed = _run(command, described, variables, "MPICH's", limit)
+        for _ in range(BROKEN_PIPES):
+            completed = _run(command, described, variables, "MPICH's", limit)
+            if completed.returncode != -signal.SIGPIPE:
+                break
         if completed.returncode != 0:
             return Prediction(machine=machine, refused=mpich.refusal(completed.stdout + completed.stderr))
         maps[count] = _of_one_host(completed.stdout, count, described)
