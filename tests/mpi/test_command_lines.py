@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 from tests import mpis
-from tests.mpi.test_words import placements
+from tests.mpi.test_reader import placements
 from tests.support import limit, need
 from workshop.core import machines, topology
 from workshop.core.placement import Placement, hosts_from
