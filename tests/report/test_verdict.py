@@ -195,7 +195,7 @@ ENDED: dict[str, tuple[dict[str, Any], str, list[str], str]] = {
     "Open MPI refused": (
         {"status": "failed", "progress": None, "error": problem("EnginesFailed", "There are not enough slots\navail.")},
         "The ranks did not start.",
-        ["There are not enough slots avail."],
+        ["There are not enough slots\navail."],
         "fewer ranks",
     ),
     "it took too long": (

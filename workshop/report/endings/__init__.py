@@ -54,7 +54,7 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         "error": error,
         "ours": error.get("type") in OURS,
         "out_of_memory": error.get("type") in MEMORY,
-        "message": _lines((error.get("message") or "").strip().rstrip(".")),
+        "message": _message(error),
         "place": _place(error.get("traceback") or ""),
         "smaller": _smaller(run),
         "started": run.started_at is not None,
@@ -103,6 +103,9 @@ def _place(traceback: str) -> str | None:
     return None
 
 
-def _lines(text: str) -> str:
-    """A message of at most `LONG` characters, whose lines stay lines."""
+def _message(error: Mapping[str, Any]) -> str:
+    """The error's own words, at most `LONG` characters; the lines of an MPI's own text stay lines."""
+    text = (error.get("message") or "").strip().rstrip(".")
+    if error.get("type") != "EnginesFailed":
+        text = " ".join(text.split())
     return (text if len(text) <= LONG else f"{text[:LONG].rpartition(' ')[0]} …").replace("\n", LINE_BREAK)
