@@ -282,4 +282,4 @@ def test_salloc_gets_no_secret_and_gives_back_at_the_end(tmp_path: Path, monkeyp
     assert names >= {"PATH", "HOME", "SALLOC_QOS"}
     held.release()
     clear_up(tmp_path)
-    assert (tmp_path / "cancelled").read_text().split() == ["17"]
+    assert set((tmp_path / "cancelled").read_text().split()) == {"17"}, "by the shell, by us, or by both"

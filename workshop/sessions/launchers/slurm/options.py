@@ -22,7 +22,10 @@ CHOOSES = (
     "Slurm chooses the hosts of its sessions; leave them out: map_by node deals ranks out over them, and a session on "
     "hosts of your own is one without --slurm."
 )
-NEEDED = {"SLURM_JOB_ID", "SLURM_JOB_NODELIST", "SLURM_JOB_NUM_NODES", "SLURM_JOB_CPUS_PER_NODE"}  # of an allocation
+# What an allocation always tells; a shell may hold some of it from elsewhere.
+NEEDED = {
+    f"SLURM_{name}" for name in ("JOB_ID", "JOB_NODELIST", "JOB_NUM_NODES", "TASKS_PER_NODE", "JOB_CPUS_PER_NODE")
+}
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+*&|()\[\]-]{0,127}")
 
 
