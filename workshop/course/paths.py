@@ -47,8 +47,8 @@ def read() -> tuple[LearningPath, ...]:
     if not path.is_file():
         return ()
     paths = course_file(path, "the paths", _Paths).paths
-    folders = {folder.name for folder in catalogue.folders(path.parent)}
-    for name in {name for learning_path in paths for name in learning_path.labs} - folders:
+    labs = {folder.name for folder in catalogue.folders(path.parent)}
+    for name in {name for learning_path in paths for name in learning_path.labs} - labs:
         catalogue.find(name)
     return paths
 

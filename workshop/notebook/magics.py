@@ -103,17 +103,17 @@ class CellMagics(Magics):
     @contextmanager
     def _on_ranks(self) -> Iterator[ParallelMagics]:
         """ipyparallel's magics on the ranks that are up now. Ranks that an interrupt leaves stuck are replaced."""
-        cells = ranks.cells(self._session)
+        rank_cells = ranks.cells(self._session)
         output = Output()
         with Stop() as stop:
             try:
-                view = cells.view(output, stop)
+                view = rank_cells.view(output, stop)
             finally:
                 output.finish()
         try:
             yield self._on(view)
         except KeyboardInterrupt:
-            raise ranks.RanksFailed("\n".join(["You stopped the cell.", *cells.interrupt()])) from None
+            raise ranks.RanksFailed("\n".join(["You stopped the cell.", *rank_cells.interrupt()])) from None
         except UsageError as error:
             raise BadInput(f"%%px: {error}.") from None
 
@@ -123,7 +123,7 @@ class CellMagics(Magics):
 
         old = self._parallel
         if old is None or old.view.client is not view.client:
-            view.block = True  # cells follow each other, as they do in a notebook
+            view.block = True  # rank_cells follow each other, as they do in a notebook
             self._parallel = ParallelMagics(self.shell, view)
             self._parallel.signal_on_interrupt = None  # the stop button is ours: ranks may be deaf to a signal
             if old is not None:

@@ -56,7 +56,7 @@ class Totals:
             return None
         counts, seconds = np.concatenate(self.own_examples, axis=1), np.concatenate(self.own_seconds, axis=1)
         speeds_of_ranks = [measure.speed(*pair, pair[1].sum()) for pair in zip(counts, seconds, strict=True)]
-        return [speed for speed in speeds_of_ranks if speed is not None] if all(speeds_of_ranks) else None
+        return [rate for rate in speeds_of_ranks if rate is not None] if all(speeds_of_ranks) else None
 
 
 class StepReporter:

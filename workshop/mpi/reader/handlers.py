@@ -13,9 +13,11 @@ from workshop.mpi.reader.parsed_options import read_binding, read_mapping
 if TYPE_CHECKING:
     from workshop.mpi.reader.options import OptionReader
 
-    Handler = Callable[[OptionReader, str, str | None], None]  # takes the option as it was written, and its value
+    pass
 
 
+# Takes the option as it was written, and its value.
+Handler = Callable[["OptionReader", str, str | None], None]
 _CPU_BINDINGS = {
     **dict.fromkeys(("no", "none"), "none"),
     **{"threads": "hwthread", "cores": "core", "sockets": "package", "ldoms": "numa"},

@@ -35,8 +35,8 @@ _PREFIX = 400  # characters before a report that can name its host
 def read(text: str) -> MappingReport | None:
     """The bindings in a text, which may have other output around them; None where there are none. Raises BadInput."""
     reader = _BindingsReader()
-    for line, words in enumerate(text.split("\n"), 1):
-        reader.take(line, words.rstrip("\r"))
+    for number, line in enumerate(text.split("\n"), 1):
+        reader.take(number, line.rstrip("\r"))
     return reader.report()
 
 

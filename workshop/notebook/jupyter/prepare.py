@@ -25,9 +25,9 @@ def prepare(say: Callable[[str], None]) -> None:
     """
     root = config.learners_folder()
     try:
-        folders = settings.folders()
+        made = settings.folders()
         root.mkdir(parents=True, exist_ok=True)
-        settings.write(folders, root)
+        settings.write(made, root)
     except OSError as error:
         raise BadInput(f"JupyterLab's folders can't be made ({error.filename}: {error.strerror}).") from None
     try:
@@ -37,7 +37,7 @@ def prepare(say: Callable[[str], None]) -> None:
     except BadInput as error:
         say(f"JupyterLab starts without the labs' notebooks. {error}")
     with suppress(OSError):  # what is opened first is a convenience
-        give_layout(folders.workspaces, root)
+        give_layout(made.workspaces, root)
 
 
 # What JupyterLab calls the file of the workspace at /lab.

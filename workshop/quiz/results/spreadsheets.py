@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workshop.quiz.results.answers import words
+from workshop.quiz.results import answers
 from workshop.quiz.results.findings import RoundFindings
 
 Cell = str | int | float | None
@@ -118,7 +118,7 @@ def _answers(findings: RoundFindings) -> Iterable[Row]:
                 zip(ANSWERS, (player.nickname, item.number, item.id, item.type, item.text), strict=False)
             )
             if (first := first_votes.get((player.id, item.id))) is not None:
-                row["first answer"] = words(results, question, first.answer)
+                row["first answer"] = answers.words(results, question, first.answer)
                 row["first answer right"] = _yes(first.right)
             answer = results.answers_by[player.id].get(item.id)
             if answer is None:
@@ -127,7 +127,7 @@ def _answers(findings: RoundFindings) -> Iterable[Row]:
             marks = {"share": answer.share, "points": answer.points, "points possible": item.worth}
             near = None if answer.near is None else answer.near + 1
             more = {"seconds": answer.seconds, "misconception": near}
-            text = words(results, question, answer.answer)
+            text = answers.words(results, question, answer.answer)
             yield {**row, "status": "answered", "answer": text, "right": _yes(answer.right), **marks, **more}
 
 
