@@ -20,7 +20,6 @@ from workshop import mpi
 from workshop.core import topology
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.mpi import inventory
 from workshop.workloads.allreduce import WORKLOAD
 from workshop.workloads.allreduce.curves import AllReduceCurve
 
@@ -39,7 +38,7 @@ def run(
     """Measure; returns the document. Raises WorkshopError."""
     given = {"largest": largest, **({"methods": methods} if methods else {})}
     settings: Any = WORKLOAD.check(given)
-    where, about = machine(("numpy", "mpi4py")), inventory.mpis()
+    where, about = machine(("numpy", "mpi4py")), mpi.mpis()
     if unknown := [name for name in mpis if name not in about]:
         raise BadInput(f"There is no MPI {', '.join(unknown)}; there are {', '.join(about)}.")
     installed = [name for name in mpis if about[name]["where"]]

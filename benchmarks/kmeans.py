@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks import Document, Row, document, machine, missing, ratio, row
 from benchmarks.peers import PEERS, Prepare, contenders, measure, serve
 from workshop.core.errors import WorkshopError
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.workloads.kmeans.data import Blobs
 
 ITERATE = ("ours", *PEERS, "sklearnex", "faiss")

@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks import Document, Row, document, machine, missing, ratio, row
 from benchmarks.peers import Prepare, contenders, measure, serve
 from workshop.core.errors import WorkshopError
-from workshop.engine.data.shards import shard
-from workshop.workloads.regression import backends
+from workshop.engine.data import shard
+from workshop.workloads.regression import fit as regression_fit
 from workshop.workloads.regression.data import MadeUpRows, Rows
 
 SHAPES = {10: 1_000_000, 100: 200_000}  # features: rows
@@ -88,14 +88,14 @@ def begin(contender: str, comm: Any) -> Prepare:
     return prepare
 
 
-def _fit_of(contender: str, comm: Any) -> Callable[[Rows], backends.Coefficients]:
+def _fit_of(contender: str, comm: Any) -> Callable[[Rows], regression_fit.Coefficients]:
     if contender == "sklearn":
-        return lambda rows: backends.fit_sklearn(*rows, 0.0)
+        return lambda rows: regression_fit.fit_sklearn(*rows, 0.0)
     if contender == "ours":
         from workshop.engine.context import RankContext
         from workshop.workloads.regression.fit import fit
 
-        def ours(rows: Rows) -> backends.Coefficients:
+        def ours(rows: Rows) -> regression_fit.Coefficients:
             result = fit(RankContext(comm), [rows])
             return result.coefficients, result.intercept
 
@@ -103,7 +103,7 @@ def _fit_of(contender: str, comm: Any) -> Callable[[Rows], backends.Coefficients
     import daal4py
 
     daal4py.daalinit(1 if comm else 2)
-    return lambda rows: backends.fit_daal4py(daal4py, *rows, 0.0, distributed=bool(comm))
+    return lambda rows: regression_fit.fit_daal4py(daal4py, *rows, 0.0, distributed=bool(comm))
 
 
 if __name__ == "__main__":

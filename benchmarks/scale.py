@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks import Document, document, machine, row, say
 from benchmarks.processes import run_workload
-from workshop.workloads.scale import WORKLOAD, StepParams, published
+from workshop.workloads.scale import WORKLOAD, StepParams, regression
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.step import predict
 
@@ -74,12 +74,12 @@ def combinations() -> list[WhatIf]:
     ][:60]
 
 
-def judged() -> list[published.ComparedPoint]:
+def judged() -> list[regression.ComparedPoint]:
     """The predictions for up to 256 workers of all machines whose curves have one method and several points to fit."""
-    machines = [machine for machine in published.machines().values() if not machine.changes]
-    fitted = [min(map(published.fitted_points, machine.curves.values())) for machine in machines]
+    machines = [machine for machine in regression.machines().values() if not machine.changes]
+    fitted = [min(map(regression.fitted_points, machine.curves.values())) for machine in machines]
     chosen = [machine for machine, count in zip(machines, fitted, strict=True) if count > 1]
-    points = [point for machine in chosen for point in published.comparison(machine)]
+    points = [point for machine in chosen for point in regression.comparison(machine)]
     return [point for point in points if point.prediction.workers <= MOST_WORKERS]
 
 

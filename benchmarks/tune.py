@@ -15,9 +15,9 @@ from typing import Any
 
 from benchmarks import Document, document, interleaved, machine, ratio, row, say
 from benchmarks.processes import SECONDS, own_state
+from workshop import mpi
 from workshop.core import machines
 from workshop.core.errors import WorkshopError
-from workshop.mpi import inventory
 from workshop.registry import workload as workload_of
 from workshop.report.activity import duration
 from workshop.sessions import client
@@ -55,7 +55,7 @@ def run(repeats: int = 4, seeds: tuple[int, ...] = (1, 2), workload: str = "sgan
     chosen, (threads, knobs, begin) = workload_of(workload), GRID if workload == "sgan" else QUICK
     where = machine(("tensorflow-cpu", "keras", "openmpi", "mpi4py", "ipyparallel", "optuna"))
     with own_state(), Store.open() as store:
-        mpis = inventory.installed()
+        mpis = mpi.installed()
         params, absent = PARAMS.get(workload, {}), missing_here(chosen, mpis)
         study = plan(chosen, params, machines.this(), budget=SECONDS, mpis=mpis, missing=absent)
         study = replace(study, threads=threads, knobs={**study.knobs, **knobs}, begin=study.begin[:begin])

@@ -24,11 +24,10 @@ FORBIDDEN = frozenset(
 # Fields that are stored, sent or written under these names.
 FIELDS = {
     "workshop/course/progress.py": {"own", "said"},
-    "workshop/quiz/live/state.py": {"left"},
+    "workshop/quiz/live.py": {"left"},
     "workshop/quiz/parts.py": {"left"},
     "workshop/quiz/results/comparison.py": {"of"},
-    "workshop/quiz/results/items.py": {"of", "there"},
-    "workshop/quiz/results/findings.py": {"there"},
+    "workshop/quiz/results/findings.py": {"of", "there"},
     "workshop/quiz/types/place.py": {"given"},
     "workshop/store/records.py": {"said"},
     "workshop/notebook/jupyter/extension.py": {"post"},  # the handler of an HTTP method

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from workshop.course import catalogue, reading, run_sheet
+from workshop.course import catalogue, reading
 from workshop.course.class_progress import outlines
 from workshop.course.description import LabDescription
-from workshop.course.reading import LabSection
-from workshop.course.run_sheet import RunSheetStep
-from workshop.quiz import catalogue as decks
+from workshop.course.reading import LabSection, RunSheetStep
+from workshop.quiz import reader as decks
 from workshop.registry import first_workload, workloads
 from workshop.report.sentences import state_words
 from workshop.store.records import Identity, SessionRecord
@@ -115,7 +114,7 @@ def _today(identity: Identity, session: SessionRecord | None) -> None:
             links.link("labs", "Open the lab", ":material/menu_book:", {"lab": name})
         folder, lab = labs[name]
         with blocks.errors():
-            steps = run_sheet.read(folder)
+            steps = reading.read_run_sheet(folder)
             place = blocks.place("step", len(steps)) if chosen == name else 0
             for number, (step, later) in enumerate(zip_longest(steps, steps[1:])):
                 if number == place:
@@ -126,7 +125,7 @@ def _today(identity: Identity, session: SessionRecord | None) -> None:
                     st.query_params.update({"lab": name, "step": str(number + 1)})
                     st.rerun()
         with st.expander("The whole run sheet, with answers", icon=":material/list_alt:"):
-            st.markdown((folder / run_sheet.FILE).read_text(encoding="utf-8").partition("\n")[2])
+            st.markdown((folder / reading.FILE).read_text(encoding="utf-8").partition("\n")[2])
 
 
 def _line(step: RunSheetStep) -> str:

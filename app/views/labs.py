@@ -10,8 +10,8 @@ from pathlib import Path
 import streamlit as st
 
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, glossary, learner, paths, reading
-from workshop.course import links as lab_links
+from workshop.course import catalogue, glossary, learner, reading
+from workshop.course import notebook as lab_links
 from workshop.course.description import LabDescription
 from workshop.course.reading import LabCell, LabRun, LabSection
 from workshop.quiz import pictures
@@ -80,7 +80,7 @@ def _paths(labs: Mapping[str, LabDescription], identity: Identity) -> None:
     if identity.role != "instructor" or not labs:
         return
     with blocks.errors(), st.expander("Which labs for how much time", icon=":material/route:"):
-        for learning_path in paths.read():
+        for learning_path in catalogue.read():
             numbers = ", ".join(str(labs[name].number) for name in learning_path.labs if name in labs)
             hours = learning_path.minutes(labs) / 60
             st.markdown(

@@ -8,7 +8,7 @@ from workshop.core import words as say
 from workshop.course import progress_reset
 from workshop.course.class_progress import SAME, outlines
 from workshop.course.progress import Outline
-from workshop.quiz.results import gradebook
+from workshop.quiz.results import spreadsheets
 from workshop.store.records import Identity
 from workshop.web import actions, classroom
 from workshop.web.pages import blocks, classroom_bar, frame
@@ -38,7 +38,7 @@ def page() -> None:
         with st.container(horizontal=True):
             st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
             with st.popover("Grades", icon=":material/grading:"):
-                for kind, title in gradebook.TITLES.items():
+                for kind, title in spreadsheets.TITLES.items():
                     st.link_button(title, f"/live/labs.grades-{kind}.csv", icon=":material/download:")
             if frame.recorded() is None:
                 st.link_button("Download the roster", "/live/roster.csv", icon=":material/download:")

@@ -10,9 +10,8 @@ from urllib.parse import urlencode
 import streamlit as st
 
 from workshop.core.words import count, moment
-from workshop.quiz import catalogue, reader, self_study
+from workshop.quiz import live, reader, self_study
 from workshop.quiz.deck import Deck
-from workshop.quiz.live import state
 from workshop.quiz.reader import BadDeck
 from workshop.quiz.rendering import plain
 from workshop.quiz.self_study import DeckProgress, QuizLearner
@@ -53,7 +52,7 @@ def page() -> None:
 def _decks(identity: Identity) -> None:
     """The labs' decks, each with how far one is."""
     st.subheader("Learn alone", anchor=False)
-    decks = catalogue.decks()
+    decks = reader.lab_decks()
     if not decks:
         st.info("There are no quizzes here yet.", icon=":material/info:")
     good = [(name, deck) for name, deck in decks.items() if isinstance(deck, Deck)]
@@ -95,7 +94,7 @@ def _form(identity: Identity) -> None:
             help="Peer instruction: the class doesn't see the first vote. You choose for each question whether "
             "learners talk to their neighbours and vote again. Only the second vote gives points.",
         )
-        st.caption(state.rules(speed_bonus=speed_bonus))
+        st.caption(live.rules(speed_bonus=speed_bonus))
         if st.button("Begin the round", type="primary", icon=":material/play_circle:"):
             only_instructor(identity)
             quiz_round = round_start.host(
@@ -126,9 +125,9 @@ def _questions(deck: Deck) -> list[str]:
 
 def _chosen() -> tuple[Deck | None, Path | str]:
     """The deck and the folder of its pictures; None before a file was given. Raises BadInput."""
-    name = st.selectbox("Questions", [*catalogue.decks(), FILE], format_func=_title)
+    name = st.selectbox("Questions", [*reader.lab_decks(), FILE], format_func=_title)
     if name != FILE:
-        return catalogue.deck(name)
+        return reader.deck(name)
     about = "`workshop quiz host FILE` begins a round with the pictures that are beside the file."
     upload = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"], help=about)
     if upload is None:
@@ -139,7 +138,7 @@ def _chosen() -> tuple[Deck | None, Path | str]:
 
 
 def _title(name: str) -> str:
-    deck = catalogue.decks().get(name)
+    deck = reader.lab_decks().get(name)
     return deck.title if isinstance(deck, Deck) else name
 
 

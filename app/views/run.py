@@ -17,7 +17,7 @@ from workshop.extension import Preset, Workload
 from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import first_workload, workloads
 from workshop.report.actions import actions as recommended
-from workshop.report.analysis import scores
+from workshop.report.analysis import findings
 from workshop.store import run_notes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.study.estimate import run_estimate
@@ -293,7 +293,7 @@ def _prediction_words(run: RunRecord, guess: str | float) -> str:
     if question is None or isinstance(guess, str):
         return f"Your prediction: {guess}"
     measured = run.metrics.get(question.metric)
-    if not scores.number(measured):
+    if not findings.number(measured):
         return f"Your prediction: {words.quantity(guess)} {question.unit}"
     outcome = question.scale * measured
     sentence = (

@@ -13,7 +13,7 @@ from workshop.core.placement import Placement
 from workshop.course.exercise_checks import Hint, exercise
 from workshop.course.trials import called
 from workshop.mpi import mapper
-from workshop.report.analysis.oversubscription import oversubscription
+from workshop.report.analysis.threads import oversubscription
 
 # Hosts, sockets of each, cores of each socket.
 MACHINES = (

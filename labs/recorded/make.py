@@ -37,12 +37,10 @@ from workshop.extension import SIDES
 from workshop.quiz import reader
 from workshop.quiz.deck import Deck, ask
 from workshop.quiz.types.choice import Choice
-from workshop.quiz.types.match import Match
-from workshop.quiz.types.number import Number
-from workshop.quiz.types.order import Order
+from workshop.quiz.types.match import Match, Order
+from workshop.quiz.types.number import Number, Text
 from workshop.quiz.types.place import Place
 from workshop.quiz.types.predict import Predict
-from workshop.quiz.types.text import Text
 from workshop.report.failures import failures, failures_of
 from workshop.sessions import client, lifecycle
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord

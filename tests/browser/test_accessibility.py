@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.accessibility import in_both_colours
 from tests.browser.conftest import Class, NewPage, join
 from tests.support import limit
-from workshop.quiz import catalogue
+from workshop.quiz import reader
 from workshop.web.quiz import round_start
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(300))]
@@ -44,7 +44,7 @@ def test_axe_finds_nothing(workshop: Class, new_page: NewPage) -> None:
     join(phone, workshop, "Lea")
     page = new_page()
     page.goto(f"{workshop.url}/?token={workshop.token}")
-    deck, folder = catalogue.deck("kmeans")
+    deck, folder = reader.deck("kmeans")
     quiz_round = round_start.host(workshop.store, deck, folder)
     live = {f"/quiz/{quiz_round.id}/{view}": quiz_round.code or "" for view in ("host", "projector")}
     problems = [problem for path, text in PAGES.items() for problem in look(phone, workshop.url, path, text)]

@@ -13,7 +13,7 @@ from benchmarks.dashboard import served
 from tests.browser.conftest import NewPage
 from tests.conftest import leftovers
 from tests.support import limit
-from workshop.quiz import catalogue
+from workshop.quiz import reader
 from workshop.quiz.deck import Deck
 from workshop.quiz.types.choice import Single
 from workshop.quiz.types.predict import Predict
@@ -33,7 +33,7 @@ def url(workshop_home: Path) -> Iterator[str]:
 
 @pytest.fixture
 def deck() -> Deck:
-    found = catalogue.decks()["kmeans"]
+    found = reader.lab_decks()["kmeans"]
     assert isinstance(found, Deck)
     return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from workshop.core.file_locks import lock
+from workshop.core.processes import lock
 
 
 def test_one_has_it_at_a_time(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lstopo import HEAD, written
-from workshop.core import lstopo, machines, topology
+from workshop.core import machines, topology
 from workshop.core.errors import BadInput
 
 TWICE = '<object type="PU" os_index="1"/>' * 2
@@ -99,7 +99,7 @@ def test_hosts_are_alike() -> None:
         ('<!DOCTYPE t [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><topology>&b;</topology>', "no XML"),
         ('<?xml version="1.0" encoding="nonsense"?><topology/>', "no XML"),
         ("<topology>\udc80</topology>", "no XML"),
-        ("<" + "a" * lstopo.LARGEST_FILE, "larger than"),
+        ("<" + "a" * machines.LARGEST_FILE, "larger than"),
     ],
 )
 def test_what_is_no_machine_gets_one_sentence(text: str, words: str) -> None:

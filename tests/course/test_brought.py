@@ -12,7 +12,7 @@ from workshop import registry
 from workshop.cli.main import run
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.course import build, catalogue, copies, links, progress_reset
+from workshop.course import build, catalogue, copies, notebook, progress_reset
 from workshop.course.class_progress import outlines
 from workshop.extension import Decks, Lab
 from workshop.notebook.jupyter.extension import labs as tiles
@@ -56,9 +56,9 @@ def test_everybody_finds_them_by_name(brought: Path) -> None:
     assert catalogue.find("small") == brought / "small"
     with pytest.raises(BadInput, match="did you mean small"):
         catalogue.find("smal")
-    assert links.file("labs/small/add.py") == brought / "small" / "add.py"
-    assert links.file("labs/small/checks.py") is None
-    assert links.file("labs/other/add.py") is None
+    assert notebook.file("labs/small/add.py") == brought / "small" / "add.py"
+    assert notebook.file("labs/small/checks.py") is None
+    assert notebook.file("labs/other/add.py") is None
     found, problems = outlines()
     assert {"own", "small"} <= {outline.name for outline in found}
     assert len(problems) == 1

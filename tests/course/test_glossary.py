@@ -8,7 +8,7 @@ import pytest
 
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, glossary, paths
+from workshop.course import catalogue, glossary
 
 
 def test_each_lab_explains_terms_and_each_term_is_there_once() -> None:
@@ -24,7 +24,7 @@ def test_each_lab_explains_terms_and_each_term_is_there_once() -> None:
 
 def test_paths_add_up_the_minutes_of_their_labs() -> None:
     labs = {folder.name: lab for folder, lab in catalogue.readable()}
-    by_title = {path.title: path for path in paths.read()}
+    by_title = {path.title: path for path in catalogue.read()}
     day = by_title["A day"]
     assert day.minutes(labs) == sum(labs[name].minutes for name in day.labs)
     longest = by_title["Three days"]
@@ -42,7 +42,7 @@ def test_paths_add_up_the_minutes_of_their_labs() -> None:
 def test_a_bad_file_of_paths_is_refused_with_its_fault(
     text: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / paths.FILE).write_text(text)
+    (tmp_path / catalogue.FILE).write_text(text)
     monkeypatch.setattr(config, "labs_folder", lambda: tmp_path)
     with pytest.raises(BadInput, match=expected):
-        paths.read()
+        catalogue.read()

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import workshop
 from workshop.core.errors import BadInput
 from workshop.course import learner
-from workshop.store.identities import LONGEST_NICKNAME
-from workshop.store.nicknames import checked_nickname
+from workshop.store.identities import LONGEST_NICKNAME, checked_nickname
 from workshop.store.store import Store
 from workshop.web import auth
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workshop.course.limits import TooLong, limit
+from workshop.course.exercise_checks import TooLong, limit
 
 SHORT = 0.1
 ENOUGH = 1.0  # for code that ends at once, also on a machine that lets it wait

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.course import links
+from workshop.course import notebook
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from workshop.course import links
     ],
 )
 def test_relative_links(text: str, found: list[tuple[int, str]]) -> None:
-    assert list(links.relative(text)) == found
+    assert list(notebook.relative(text)) == found
 
 
 def test_only_a_labs_own_files_are_for_learners(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_only_a_labs_own_files_are_for_learners(tmp_path: Path) -> None:
     for name in ("a.py", "checks.py"):
         (tmp_path / "x" / name).write_text("")
     (tmp_path / "x" / "link.py").symlink_to(tmp_path / "secret.py")
-    assert links.file("labs/x/a.py", tmp_path) == tmp_path / "x" / "a.py"
+    assert notebook.file("labs/x/a.py", tmp_path) == tmp_path / "x" / "a.py"
     for link in ("a.py", "labs/x/none.py", "labs/x/checks.py", "labs/x/link.py", "labs/x/../secret.py", "/labs/x/a.py"):
-        assert links.file(link, tmp_path) is None
-        assert links.problem(link, tmp_path)
+        assert notebook.file(link, tmp_path) is None
+        assert notebook.problem(link, tmp_path)

@@ -8,7 +8,7 @@ import pytest
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.course import catalogue, links, reading
+from workshop.course import catalogue, notebook, reading
 from workshop.course.reading import LabRun, LabSection
 from workshop.registry import workload
 
@@ -80,7 +80,7 @@ def test_each_run_and_link_of_the_course_is_valid(folder: Path) -> None:
     lab = reading.read(folder)
     assert any(cell.quiz for section in lab for cell in section.cells)
     for section in lab:
-        assert all(links.file(link) is not None for link in section.links)
+        assert all(notebook.file(link) is not None for link in section.links)
         for run in (run for cell in section.cells for run in cell.runs):
             model = workload(run.workload).params
             fields = {name: value for name, value in run.settings.items() if name not in model.model_fields}

@@ -10,8 +10,7 @@ import pytest
 
 from tests.support import until
 from workshop.course import exercise_checks
-from workshop.course.exercise_checks import CheckOutcome, Exercise, Hint, run_on_ranks
-from workshop.course.limits import TooLong, limit
+from workshop.course.exercise_checks import CheckOutcome, Exercise, Hint, TooLong, limit, run_on_ranks
 from workshop.course.simulated_ranks import rehearse
 from workshop.course.trials import confirmed, rehearsed, worlds
 

@@ -14,10 +14,9 @@ import pytest
 
 from tests.support import limit, until
 from workshop.core.rank_map import KernelThread
-from workshop.engine import origins
+from workshop.engine import threads
 from workshop.engine.context import RankContext
-from workshop.engine.origins import Origin, Origins
-from workshop.engine.threads import Census, CoreTime, add_census, count, of_thread, working
+from workshop.engine.threads import Census, CoreTime, Origin, Origins, add_census, count, of_thread, working
 from workshop.report.analysis.threads import KINDS
 
 # Imports what names none of its threads, has each of them work, and prints what the census says.
@@ -163,11 +162,11 @@ def test_a_census_counts_from_when_it_begins():
 @pytest.mark.parametrize("hindrance", ["another processor", "a call that is forbidden", "memory that is closed"])
 def test_where_origins_can_t_be_had_there_are_none(hindrance: str, monkeypatch: pytest.MonkeyPatch):
     if hindrance == "another processor":
-        monkeypatch.setattr(origins, "_GET_ROBUST_LIST", None)
+        monkeypatch.setattr(threads, "_GET_ROBUST_LIST", None)
     elif hindrance == "a call that is forbidden":
-        monkeypatch.setattr(origins, "_GET_ROBUST_LIST", 1 << 20)  # the kernel has none of that number
+        monkeypatch.setattr(threads, "_GET_ROBUST_LIST", 1 << 20)  # the kernel has none of that number
     else:
-        monkeypatch.setattr(origins, "MEMORY", "/proc/self/nothing")
+        monkeypatch.setattr(threads, "MEMORY", "/proc/self/nothing")
     done = threading.Event()
     other = threading.Thread(target=done.wait)
     other.start()

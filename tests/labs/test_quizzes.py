@@ -29,12 +29,10 @@ from workshop.quiz.rendering import plain
 from workshop.quiz.text_input import normalised
 from workshop.quiz.types import DrawnQuestion, Question
 from workshop.quiz.types.choice import Choice, Multiple, Poll, Single
-from workshop.quiz.types.match import Match
-from workshop.quiz.types.number import Number, value_of
-from workshop.quiz.types.order import Order
+from workshop.quiz.types.match import Match, Order
+from workshop.quiz.types.number import Number, Text, value_of
 from workshop.quiz.types.place import Place
 from workshop.quiz.types.predict import Predict
-from workshop.quiz.types.text import Text
 
 DECKS = reader.shipped()
 SEEDS = ("a", "b", "c", "d")  # of learners, for questions with numbers of their own

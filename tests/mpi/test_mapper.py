@@ -23,7 +23,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import advice, mapper, openmpi, reports, rules
-from workshop.mpi.reports import masks
+from workshop.mpi.reports import openmpi_bindings
 
 pytestmark = pytest.mark.real
 HOSTS = hosts_from("hostA:2,hostB:2,hostC:2")
@@ -71,7 +71,7 @@ def test_the_workshops_two_socket_example() -> None:
     assert [one["packages"] for one in ranks(found)] == [[0], [1]] * 3
     assert [one["numa"] for one in ranks(found)] == [[0], [1]] * 3
     assert [one["units"] for one in ranks(found)] == [[0, 1, 2, 3], [8, 9, 10, 11]] * 3
-    assert [masks.mask(one, found.machine or {}) for one in ranks(found)] == [
+    assert [openmpi_bindings.mask(one, found.machine or {}) for one in ranks(found)] == [
         "[BB/BB/../..][../../../..]",
         "[../../../..][BB/BB/../..]",
     ] * 3

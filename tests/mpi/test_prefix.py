@@ -13,9 +13,10 @@ from typer.testing import CliRunner
 
 from tests import mpis
 from tests.support import limit, need
+from workshop import mpi
 from workshop.cli.main import app
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.mpi import inventory, prefix
+from workshop.mpi import prefix
 from workshop.mpi.implementations import implementation
 
 SAY = """
@@ -62,7 +63,7 @@ def test_what_is_there_is_listed_with_its_version(workshop_home):
     mpis.use(workshop_home, "intelmpi")
     assert implementation("impi").name == "intelmpi"
     assert prefix.install("intelmpi") == prefix.installed()["intelmpi"]
-    found = inventory.mpis()
+    found = mpi.mpis()
     assert list(found) == ["openmpi", "mpich", "intelmpi"]
     for name, package in (("openmpi", "openmpi"), ("intelmpi", None)):
         wanted = metadata.version(package) if package else prefix.PACKAGES[name].partition("==")[2]

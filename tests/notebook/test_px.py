@@ -14,7 +14,7 @@ from tests.conftest import PROBES, leftovers
 from tests.notebook.kernel import Kernel, kernel
 from tests.notebook.sessions import patient, state
 from tests.support import starts_processes, until
-from workshop.notebook.connection import connected, who
+from workshop.notebook.call_monitor import connected, who
 from workshop.store.store import Store
 
 SLOW = 150.0  # seconds; neighbours may have both cores

@@ -13,8 +13,8 @@ from tests.quiz.asked import grade
 from workshop.quiz.deck import Deck, ask
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.types import DrawnQuestion, Mark
+from workshop.quiz.types.match import ordered
 from workshop.quiz.types.number import within
-from workshop.quiz.types.order import ordered
 from workshop.quiz.types.predict import closeness
 
 NUMBERS = st.floats(-1e9, 1e9)

@@ -21,7 +21,7 @@ from tests.workloads.regression import test_report as regression
 from workshop.core.errors import BadInput
 from workshop.extension import load
 from workshop.registry import workloads
-from workshop.report import expressions, rules
+from workshop.report import rules
 from workshop.report.analysis.findings import facts
 from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord
@@ -145,9 +145,7 @@ def test_rules_name_facts_that_exist(package: str) -> None:
             names |= {name for told_names in (told.named(), *own) for name in told_names}
     texts = [text for rule in findings(known) for text in (rule.verdict, *rule.why, rule.next)]
     texts += [*known.sentences.values(), *known.remarks, *(f"{{{{ {rule.when} }}}}" for rule in findings(known))]
-    assert {
-        name for text in texts for name in meta.find_undeclared_variables(expressions.ENVIRONMENT.parse(text))
-    } <= names
+    assert {name for text in texts for name in meta.find_undeclared_variables(rules.ENVIRONMENT.parse(text))} <= names
 
 
 @pytest.mark.parametrize(
@@ -172,8 +170,8 @@ def test_a_file_that_is_wrong_is_named(text: str, wrong: str, tmp_path: Path, mo
 
 
 def test_what_a_run_does_not_tell_is_false_and_left_out() -> None:
-    assert not expressions.holds("metrics.loss > 1 or metrics.loss", {"metrics": {}})
-    assert expressions.holds("metrics.loss != 1 and not metrics.loss", {"metrics": {}})
-    assert not expressions.holds("metrics.seconds.train is defined", {"metrics": {}})
-    assert expressions.say("Lost {{ metrics.loss }}.", {"metrics": {}}) is None
+    assert not rules.holds("metrics.loss > 1 or metrics.loss", {"metrics": {}})
+    assert rules.holds("metrics.loss != 1 and not metrics.loss", {"metrics": {}})
+    assert not rules.holds("metrics.seconds.train is defined", {"metrics": {}})
+    assert rules.say("Lost {{ metrics.loss }}.", {"metrics": {}}) is None
     assert verdict(run(metrics={"weights": 1, "spread": "?", "updates": "many"}, workload="mnist"), {})["verdict"]

@@ -7,7 +7,7 @@ import time
 from tests.store.test_migration import written
 from tests.web import seed
 from workshop.store import tables
-from workshop.store.attendance import FORMER
+from workshop.store.identities import FORMER
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
 from workshop.web import auth

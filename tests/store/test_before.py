@@ -22,7 +22,7 @@ import pytest
 
 from workshop.core import config, words
 from workshop.core.placement import Placement
-from workshop.quiz.results import reader
+from workshop.quiz.results import record
 from workshop.quiz.results.findings import find
 from workshop.report.panels import side_by_side
 from workshop.report.panels.outcome import PREDICTIONS
@@ -104,7 +104,7 @@ def test_a_study_has_its_report_and_its_cards(store: Store, capsys: pytest.Captu
 
 @pytest.mark.parametrize("number", KNOWN["rounds"])
 def test_a_round_has_its_results(store: Store, number: str) -> None:
-    known, found = KNOWN["rounds"][number], reader.read(store, int(number))
+    known, found = KNOWN["rounds"][number], record.read(store, int(number))
     assert (len(found.players), len(found.answers)) == (known["players"], known["answers"])
     assert sum(one.points or 0.0 for one in found.answers) == pytest.approx(known["points"])
     assert found.title in write_report(find(found)).decode()

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.store.identities import LONGEST_NICKNAME
-from workshop.store.nicknames import checked_nickname
+from workshop.store.identities import LONGEST_NICKNAME, checked_nickname
 
 
 @given(st.text())

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import run
-from workshop.store.queue import expected_wait, turns
+from workshop.store.runs import expected_wait, turns
 
 queues = st.lists(st.sampled_from("abcd"), max_size=12).map(lambda owners: list(enumerate(owners, 1)))
 histories = st.dictionaries(st.sampled_from("abcd"), st.floats(1, 1000))

@@ -19,16 +19,16 @@ def install(
     as_json: common.JSON = False,
 ) -> None:
     """Install an MPI into its prefix, and try it with two ranks. Prefixes are in the state folder."""
+    from workshop import mpi as workshop_mpi
     from workshop.core import words
     from workshop.core.errors import BadInput
     from workshop.extension import load
-    from workshop.mpi import inventory
 
     mpi_class = next((mpi for mpi in IMPLEMENTATIONS.values() if name == mpi.name or name in mpi.aliases), None)
     name = mpi_class.name if mpi_class is not None else name
     if name not in INSTALL:
         offered = words.listed(INSTALL)
-        if name in inventory.installed():
+        if name in workshop_mpi.installed():
             raise BadInput(f"{name} is there already; {offered} can be installed beside it.")
         raise BadInput(f"There is nothing called {name!r:.60} to install; there are {offered}.")
     err = common.stderr()
@@ -43,9 +43,9 @@ def install(
 @app.command("list")
 def list_(as_json: common.JSON = False) -> None:
     """List the MPIs with version and place."""
-    from workshop.mpi import inventory
+    from workshop import mpi
 
-    inventory_by_name = inventory.mpis()
+    inventory_by_name = mpi.mpis()
     rows = [
         (f"{about['title']} ({name})", about["version"] or "-", about["where"] or about["note"])
         for name, about in inventory_by_name.items()

@@ -95,7 +95,7 @@ def _machine(text: str) -> str:
     file = Path(text)
     try:
         if file.suffix == ".xml" or file.is_file():
-            from workshop.core.lstopo import LARGEST_FILE
+            from workshop.core.machines import LARGEST_FILE
 
             with file.open("rb") as opened:
                 return opened.read(LARGEST_FILE + 1).decode()
@@ -122,7 +122,7 @@ def _read(
 
 def _document(placement: Placement, described: MachineDescription, prediction: Prediction) -> dict[str, Any]:
     from workshop.mpi import command_lines
-    from workshop.mpi.reports import masks
+    from workshop.mpi.reports import openmpi_bindings
 
     ranks = (prediction.rank_map or {}).get("ranks") or []
     columns = ("rank", "host", "local_rank", "packages", "numa", "cores", "units")
@@ -130,7 +130,7 @@ def _document(placement: Placement, described: MachineDescription, prediction: P
         "machine": described.name,
         "placement": placement.as_json(),
         "predicted": [{name: report[name] for name in columns} for report in ranks],
-        "masks": [masks.mask(report, prediction.machine) for report in ranks],
+        "masks": [openmpi_bindings.mask(report, prediction.machine) for report in ranks],
         "refused": prediction.refused,
         "own_words": prediction.own_words,
         "advice": prediction.advice,
@@ -161,11 +161,12 @@ def _show(
 
 def _failure(name: str, described: MachineDescription, hosts: list[dict[str, Any]] | None, as_json: bool) -> int:
     """One guided failure, or the list of their names. Its prediction shows the mistake on purpose."""
-    from workshop.mpi import inventory, mapper
+    from workshop import mpi
+    from workshop.mpi import mapper
     from workshop.report import failures
 
     session_hosts = [Host(**host) for host in hosts or []]
-    mpis = inventory.installed()
+    mpis = mpi.installed()
     if name == "list":
         every = failures.failures(described.cores, session_hosts, mpis)
         if as_json:

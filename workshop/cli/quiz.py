@@ -10,7 +10,7 @@ import typer
 from workshop.cli import common, quiz_rounds
 
 if TYPE_CHECKING:
-    from workshop.quiz.gift.loss import Loss
+    from workshop.quiz.gift.texts import Loss
     from workshop.quiz.reader import DeckProblem
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)

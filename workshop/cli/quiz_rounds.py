@@ -113,13 +113,13 @@ def results(
 ) -> None:
     """Show what a round says of its questions and learners. Options write it into files."""
     from workshop.core import output_files
-    from workshop.quiz.results import gradebook as grades
-    from workshop.quiz.results import reader, spreadsheets
+    from workshop.quiz.results import record, spreadsheets
+    from workshop.quiz.results import spreadsheets as grades
     from workshop.quiz.results.findings import find
     from workshop.web.quiz.results import write_report
 
     with common.store() as store:
-        findings = find(reader.read(store, round), anonymous=anonymous)
+        findings = find(record.read(store, round), anonymous=anonymous)
     writers = [(csv, lambda: spreadsheets.csv(findings)), (xlsx, lambda: spreadsheets.xlsx(findings))]
     writers.append((html, lambda: write_report(findings)))
     if gradebook is not None:

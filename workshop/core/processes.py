@@ -1,11 +1,17 @@
-"""Finding and ending the processes that belong to a session, by a tag in their environment that children inherit."""
+"""Finding and ending the processes that belong to a session, by a tag in their environment that children inherit.
+
+Locks on open files. The kernel takes a lock back from a process that ends, however it ends.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import time
 from collections.abc import Collection
+from contextlib import suppress
+from typing import IO
 
 import psutil
 
@@ -112,3 +118,18 @@ def end_all(name: str, value: str, seconds: float = 3.0, but: Collection[str] = 
         if time.monotonic() > deadline + KILLED:
             break  # in uninterruptible sleep: nobody can end those
     return len(ended)
+
+
+LOOK = 0.1  # seconds between two tries
+
+
+def lock(file: int | IO[str], deadline: float) -> bool:
+    """Take a lock alone as soon as nobody else has it. False where that isn't before `deadline`, a moment of the
+    monotonic clock."""
+    while True:
+        with suppress(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(LOOK)

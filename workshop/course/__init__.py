@@ -2,9 +2,9 @@
 
 `source` reads labs/<lab>/notebook.md, `notebook_checks` checks the form of a lab's notebook,
 `description` reads lab.yaml, and `catalogue` puts all labs together. `notebook` and `build` make notebooks from the
-sources. `copies` hands notebooks out to learners with the files that they link to (`links`).
+sources. `copies` hands notebooks out to learners with the files that they link to.
 `exercise_checks` judges what learners wrote, also on ranks; `simulated_ranks` stands in for ranks
-where there are none. `trials` and `limits` try what learners wrote. `progress` says how far learners are, and
+where there are none. `trials` tries what learners wrote. `progress` says how far learners are, and
 `class_progress` how far a class is; `progress_reset` lets a learner begin again. `learner` says whose notebook it is.
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description
 from workshop.course.progress import Class, Outline, QuizProgress, class_progress
-from workshop.quiz.results.gradebook import Gradebook
+from workshop.quiz.results.spreadsheets import Gradebook
 from workshop.store.read_only import now
 from workshop.store.store import Store
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
-from workshop.core import config, file_locks, words
+from workshop.core import config, processes, words
 from workshop.core.errors import BadInput
-from workshop.course import build, links
+from workshop.course import build
+from workshop.course import notebook as course_notebook
 
 LEDGER = ".handed-out.json"  # names and hashes of what a learner has been given
 PATTERN = "*.ipynb"  # of the originals; folders within, such as that of the solutions, aren't handed out
@@ -81,8 +82,8 @@ def copy_again(originals: Path, target: Path, name: str, labs: Path | None = Non
 
 def linked(originals: Path, name: str, lab: str) -> list[str]:
     """The files of a lab, by their paths below a learner's folder, that a notebook's copy comes with."""
-    files = {link for link in _links(_notebooks(originals).get(name, b"")) if links.file(link) is not None}
-    return sorted(link for link in files if PurePosixPath(link).parent == PurePosixPath(links.FOLDER, lab))
+    files = {link for link in _links(_notebooks(originals).get(name, b"")) if course_notebook.file(link) is not None}
+    return sorted(link for link in files if PurePosixPath(link).parent == PurePosixPath(course_notebook.FOLDER, lab))
 
 
 def _files(originals: Path, labs: Path | None) -> dict[str, bytes]:
@@ -90,7 +91,7 @@ def _files(originals: Path, labs: Path | None) -> dict[str, bytes]:
     try:
         notebooks = _notebooks(originals)
         linked = {link for data in notebooks.values() for link in _links(data)}
-        beside = {link: path for link in sorted(linked) if (path := links.file(link, labs)) is not None}
+        beside = {link: path for link in sorted(linked) if (path := course_notebook.file(link, labs)) is not None}
         return notebooks | {link: path.read_bytes() for link, path in beside.items()}
     except OSError as error:
         raise BadInput(f"{error.filename} can't be read ({error.strerror}).") from None
@@ -113,7 +114,7 @@ def _links(notebook: bytes) -> Iterator[str]:
     except (ValueError, KeyError, TypeError):
         return
     for text in texts:
-        for _, link in links.relative(text):
+        for _, link in course_notebook.relative(text):
             yield link
 
 
@@ -126,7 +127,7 @@ def _opened(originals: Path, target: Path) -> Iterator[tuple[Path, dict[str, str
         target.mkdir(parents=True, exist_ok=True)
         handle = os.open(target, os.O_DIRECTORY)
         try:
-            if not file_locks.lock(handle, time.monotonic() + ALONE):
+            if not processes.lock(handle, time.monotonic() + ALONE):
                 raise BadInput(f"Another process has had {target} for {ALONE:g} s; end it, or try again later.")
             ledger = _ledger(target)
             try:

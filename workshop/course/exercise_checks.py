@@ -3,6 +3,8 @@
 A lab's checks.py has a function for each exercise, marked by `@exercise("its_name")`, which calls the learner's answer
 with data whose result it knows. It returns when all is right and raises `Hint` otherwise. An exception or an endless
 loop in the learner's code also becomes a sentence, with the line of the cell.
+
+A time limit for Python code that somebody else wrote.
 """
 
 from __future__ import annotations
@@ -11,16 +13,16 @@ import contextlib
 import json
 import linecache
 import os
+import signal
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
+from types import FrameType, MappingProxyType
 from typing import Any, Literal, TextIO
 
 from workshop.core.errors import BadInput
-from workshop.course.limits import TooLong, limit
 
 CHECK_SECONDS = 15.0  # that a check may take
 LONGEST_MESSAGE = 300  # characters of what a learner's exception says
@@ -323,3 +325,32 @@ def what_was_told(folder: Path) -> tuple[int, CheckOutcome] | None:
         kind, sentence = json.loads(file.read_text(encoding="utf-8"))
         return int(file.stem), CheckOutcome(kind, sentence)
     return None
+
+
+REMINDER = 0.1  # seconds after which who has swallowed the first reminder gets another one
+
+
+class TooLong(BaseException):
+    """The time is up. Not an Exception, so that `except Exception` in that code doesn't swallow it."""
+
+
+@contextmanager
+def limit(seconds: float) -> Iterator[None]:
+    """Raise TooLong in the block when its time is up. Python loops and sleeps are interrupted. Other calls end first.
+    Only the main thread can call it."""
+    running = True
+
+    def up(_number: int, _frame: FrameType | None) -> None:
+        if running:
+            raise TooLong
+
+    before = signal.signal(signal.SIGALRM, up)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, seconds, REMINDER)
+        try:
+            yield
+        finally:
+            running = False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

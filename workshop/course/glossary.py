@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, source
-from workshop.course.paths import course_file
+from workshop.course.catalogue import course_file
 
 SECTION = "Words"
 

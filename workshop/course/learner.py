@@ -7,8 +7,7 @@ import os
 import unicodedata
 from hashlib import sha256
 
-from workshop.store.identities import LONGEST_NICKNAME
-from workshop.store.nicknames import checked_nickname
+from workshop.store.identities import LONGEST_NICKNAME, checked_nickname
 from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.store.tables import INSTRUCTOR

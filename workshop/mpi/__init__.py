@@ -1,17 +1,19 @@
 """One module per MPI (`openmpi`, `mpich`, `intelmpi`), all with the same functions: see `module_of`.
 
 `mapper` asks an MPI where ranks would go; `advice` proposes changes to what an MPI refuses. `command_lines` writes
-commands and `reader` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart;
-`inventory` says which ones are here. `hydra` is what MPICH and Intel MPI share, `rules` what is known of an
-MPI without asking it, and `horovod` whether Horovod is built.
+commands and `reader` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart.
+`hydra` is what MPICH and Intel MPI share, `rules` what is known of an MPI without asking it, and `horovod` whether
+Horovod is built.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 from typing import Any
 
-from workshop.mpi.implementations import implementation
+from workshop.core.errors import BadInput
+from workshop.mpi.implementations import IMPLEMENTATIONS, implementation
 
 INSTALL = {  # of `workshop mpi install`: references to functions that return the folder
     "mpich": "workshop.mpi.mpich:install",
@@ -42,3 +44,27 @@ def module_of(name: str) -> Any:
 def tolerant(name: str) -> bool:
     """Whether ranks of an MPI can go on after others have died. Raises BadInput."""
     return hasattr(module_of(name), "tolerance")
+
+
+def installed() -> list[str]:
+    """The names of the MPIs that are on this machine, in their order."""
+    names = []
+    for name in IMPLEMENTATIONS:
+        with contextlib.suppress(BadInput):
+            module_of(name).launcher()
+            names.append(name)
+    return names
+
+
+def mpis() -> dict[str, dict[str, Any]]:
+    """Every MPI by name: its `title`, its `version`, `where` its launcher is (None: not installed), and a `note` on
+    what would install it."""
+    return {name: _about(name, mpi_class.title) for name, mpi_class in IMPLEMENTATIONS.items()}
+
+
+def _about(name: str, title: str) -> dict[str, Any]:
+    try:
+        module = module_of(name)
+        return {"title": title, "version": module.version(), "where": module.launcher(), "note": ""}
+    except BadInput as absent:
+        return {"title": title, "version": None, "where": None, "note": str(absent)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from workshop.notebook import lab, magics, session
+from workshop.notebook import lab, ranks, session
 
 __all__ = ["lab", "load_ipython_extension", "session"]
 
 
 def load_ipython_extension(shell: Any) -> None:
     """Called by IPython."""
-    shell.register_magics(magics.UnattachedMagics)
+    shell.register_magics(ranks.UnattachedMagics)

@@ -14,8 +14,7 @@ from workshop.core import processes
 from workshop.core.errors import WorkshopError
 from workshop.core.placement import Placement
 from workshop.core.words import capital, count
-from workshop.notebook.call_monitor import Stop
-from workshop.notebook.connection import Ranks, Who, connected, who
+from workshop.notebook.call_monitor import Ranks, Stop, Who, connected, who
 from workshop.notebook.output import Output
 from workshop.sessions import lifecycle
 from workshop.store.records import SessionRecord

@@ -24,7 +24,7 @@ from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
 from workshop.report.activity import duration
-from workshop.report.analysis.oversubscription import asked_threads
+from workshop.report.analysis.threads import asked_threads
 from workshop.report.sentences import SESSION, state_words
 from workshop.sessions import lifecycle
 from workshop.store.records import SessionRecord
@@ -149,11 +149,12 @@ class Session(NotebookDisplay):
         Predictions are checked against one's own runs in this session. Raises BadInput where there is no such deck.
         """
         from workshop.notebook.quiz import QuizWidget
-        from workshop.quiz import catalogue, reader, self_study
+        from workshop.quiz import reader, self_study
+        from workshop.quiz import reader as quiz_reader
 
         path = reader.find(name)
         whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
-        deck = catalogue.read(path)
+        deck = quiz_reader.read_cached(path)
         questions = deck if everything else deck.brief()
         return QuizWidget(self._store, questions, whose, self._id, path.parent)
 
@@ -242,9 +243,9 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     draw_offline()
     _attached = Session(store, record)
     if get_ipython() is not None:
-        from workshop.notebook import magics
+        from workshop.notebook import ranks
 
-        magics.register(_attached)
+        ranks.register(_attached)
     return _attached
 
 

@@ -20,7 +20,7 @@ from workshop.notebook.request import dashboard, in_python
 from workshop.registry import workload_title
 from workshop.report import html
 from workshop.report.activity import duration
-from workshop.report.analysis.oversubscription import threads_of
+from workshop.report.analysis.threads import threads_of
 from workshop.report.cards import Card
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels

@@ -1,9 +1,12 @@
-"""Translates pydantic's errors in a deck into sentences that say what would be right."""
+"""Translates pydantic's errors in a deck into sentences that say what would be right.
+
+Finds mistakes in what a question would run: its workload, params and placement.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -12,7 +15,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticCustomError
 
 from workshop.core import words
-from workshop.core.errors import in_words
+from workshop.core.errors import BadInput, in_words
+from workshop.core.placement import Placement
+from workshop.mpi.implementations import implementation
+from workshop.quiz.parts import RunWanted
+from workshop.registry import workload, workloads
 
 Where = tuple[str | int, ...]  # keys and indexes, from the root of the checked document
 
@@ -138,3 +145,36 @@ def _kinds(annotated: Any) -> Iterator[Any]:
             yield from _kinds(kind)
     elif annotated is not None and get_origin(annotated) is not Literal:
         yield annotated
+
+
+def run_problems(run: RunWanted, path: Where) -> Iterator[DeckMistake]:
+    """Report an unknown workload, and params and placement fields that can't be run."""
+    if run.workload in workloads():
+        model = workload(run.workload).params
+        yield from model_problems(model.model_validate, model, run.params, (*path, "params"))
+    else:
+        available = words.listed(workloads())
+        guess = hint(run.workload, workloads())
+        yield DeckMistake((*path, "workload"), f"there is no workload {run.workload!r}; there are {available}{guess}")
+    yield from model_problems(Placement.model_validate, Placement, run.placement, (*path, "placement"))
+    yield from mpi_problems(run.placement, (*path, "placement"))
+
+
+def model_problems(
+    check: Callable[[Any], Any], model: Any, values: Mapping[str, Any], path: Where
+) -> Iterator[DeckMistake]:
+    """The errors of a pydantic model for these values."""
+    try:
+        check(dict(values))
+    except ValidationError as error:
+        for mistake in mistakes(error, model, dict(values)):
+            yield DeckMistake((*path, *mistake.path), f"{named(path)}: {mistake.text}")
+
+
+def mpi_problems(placement: Mapping[str, Any], path: Where) -> Iterator[DeckMistake]:
+    """Report an unknown MPI of a placement; the model itself accepts any text."""
+    try:
+        if isinstance(name := placement.get("mpi"), str):
+            implementation(name)
+    except BadInput as error:
+        yield DeckMistake((*path, "mpi"), f"{named(path)}: {str(error).rstrip('.')}")

@@ -1,10 +1,14 @@
-"""Reads decks from YAML files. An error names the first mistake of each question, with file, line and advice."""
+"""Reads decks from YAML files. An error names the first mistake of each question, with file, line and advice.
+
+The decks of the labs. A deck is read again only when its file has changed.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -264,3 +268,43 @@ def _text(dumper: _Dumper, text: str) -> yaml.Node:
 
 
 _Dumper.add_representer(str, _text)
+
+
+def lab_decks() -> dict[str, Deck | BadDeck]:
+    """All decks by name, in the order of the course; an unreadable deck is represented by its error."""
+    by_name: dict[str, Deck | BadDeck] = {}
+    for name, path in shipped().items():
+        try:
+            by_name[name] = read_cached(path)
+        except BadDeck as error:
+            by_name[name] = error
+    return by_name
+
+
+LAB = ":lab"  # behind a deck's name: only the questions that its lab asks
+
+
+def deck(name: str) -> tuple[Deck, Path]:
+    """The deck of that name and the folder of its pictures; `NAME:lab` is the deck with the questions that the lab
+    asks. Raises BadInput for an unknown or unreadable deck."""
+    if name.endswith(LAB):
+        full_deck, folder = deck(name.removesuffix(LAB))
+        return full_deck.brief(), folder
+    paths = shipped()
+    if name not in paths:
+        raise BadInput(f"There is no quiz {name!r:.60}; there are {', '.join(paths)}.")
+    return read_cached(paths[name]), paths[name].parent
+
+
+def read_cached(path: Path) -> Deck:
+    """The deck in a file, from the cache if the file is unchanged. Raises BadInput."""
+    try:
+        now = path.stat()
+    except OSError as error:
+        raise BadInput(f"{path} can't be read ({error.strerror}).") from None
+    return _read(path, now.st_mtime_ns, now.st_size)
+
+
+@lru_cache(64)
+def _read(path: Path, _changed: int, _size: int) -> Deck:
+    return read(path)

@@ -2,6 +2,11 @@
 
 The dialect is CommonMark with tables, and with formulas between dollars. HTML in the text is shown as text. A link is
 shown as its words and its address. Pictures in the text are not shown; a question has a field for its picture.
+
+Formulas as MathML, which browsers show without a script.
+
+latex2mathml reads the formula. Its tree is checked against an allowlist of elements and attributes, because
+latex2mathml passes on markup inside of \text, addresses of \href and styles unchanged.
 """
 
 from __future__ import annotations
@@ -9,9 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from html import escape
+from html import escape, unescape
 from typing import Any
+from xml.etree.ElementTree import tostring
 
+from latex2mathml.converter import Converter
 from markdown_it import MarkdownIt
 from markdown_it.common.utils import unescapeAll
 from markdown_it.renderer import RendererHTML
@@ -19,7 +26,6 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from workshop.quiz import formulas
 from workshop.quiz.randomisation import written
 
 HEADING = "h4"  # for headings of all levels, because a question is below the page's own headings
@@ -71,7 +77,7 @@ def problems(markdown: str, numbers: Mapping[str, float] | None = None) -> list[
     texts = []
     for latex, block in _formulas(markdown):
         try:
-            formulas.mathml(put_in(latex, numbers or {}), block)
+            mathml(put_in(latex, numbers or {}), block)
         except ValueError as error:
             texts.append(str(error))
     if any(token.type == "image" for token in _flat(_reader().parse(markdown, {}))):
@@ -164,6 +170,56 @@ class _Renderer(RendererHTML):
         token = tokens[idx]
         latex = put_in(token.content.strip(), env.get("numbers", {}))
         try:
-            return formulas.mathml(latex, token.type != "math_inline")
+            return mathml(latex, token.type != "math_inline")
         except ValueError:
             return f"<code>{escape(token.markup + latex + token.markup, quote=False)}</code>"
+
+
+LONGEST_FORMULA = 1000  # characters
+# The number of children of each MathML element; None: any number. From MathML Core, section 3.
+_CHILDREN: dict[str, int | None] = {
+    **dict.fromkeys(("math", "mrow", "mstyle", "mpadded", "mphantom", "menclose", "msqrt", "mtable", "mtr", "mtd")),
+    **dict.fromkeys(("mi", "mn", "mo", "mtext", "mspace"), 0),
+    **dict.fromkeys(("mfrac", "msub", "msup", "munder", "mover", "mroot"), 2),
+    **dict.fromkeys(("msubsup", "munderover"), 3),
+}
+_ATTRIBUTES = {
+    *("display", "displaystyle", "scriptlevel", "mathvariant", "stretchy", "fence", "form", "separator", "accent"),
+    *("accentunder", "movablelimits", "largeop", "minsize", "maxsize", "lspace", "rspace", "width", "height", "depth"),
+    *("voffset", "linethickness", "columnalign", "columnlines", "columnspacing", "rowspacing", "rowlines", "notation"),
+}
+
+
+@lru_cache(maxsize=2000)
+def mathml(latex: str, block: bool = False) -> str:
+    """A formula as a <math> element; `block`: on a separate line. Raises ValueError with one sentence if it is
+    unreadable, or uses links or styles."""
+    if len(latex) > LONGEST_FORMULA:
+        raise ValueError(f"a formula has at most {LONGEST_FORMULA} characters, not {len(latex)}")
+    try:
+        formula = Converter(display="block" if block else "inline").convert_to_element(latex)
+    except Exception as error:  # latex2mathml raises errors of many kinds, also Python's own
+        raise ValueError(f"the formula {_short(latex)} can't be read ({_reason(error)})") from None
+    for element in formula.iter():
+        tag = element.tag
+        unknown = [name for name in (tag, *element.attrib) if name not in (*_CHILDREN, *_ATTRIBUTES, "xmlns")]
+        if unknown:
+            raise ValueError(f"the formula {_short(latex)} asks for {unknown[0]}, which formulas here don't have")
+        child_count = _CHILDREN[tag]
+        if child_count is not None and len(element) != child_count:
+            raise ValueError(f"the formula {_short(latex)} lacks a part (a {tag} has {child_count})")
+        element.text = unescape(element.text or "")
+        if tag in ("mi", "mo") and element.text.startswith("\\") and len(element.text) > 1:
+            raise ValueError(f"the formula {_short(latex)} has {element.text} in it, which isn't known")
+    return tostring(formula, encoding="unicode", short_empty_elements=False)
+
+
+def _reason(error: Exception) -> str:
+    """The reason from the name of latex2mathml's error, which has no text: NoAvailableTokensError."""
+    words = "".join(f" {character.lower()}" if character.isupper() else character for character in type(error).__name__)
+    return words.strip().removesuffix(" error")
+
+
+def _short(latex: str) -> str:
+    line = " ".join(latex.split())
+    return repr(line if len(line) <= 60 else line[:57] + "...").replace("\\\\", "\\")

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from workshop.core.placement import Host, Placement
 from workshop.registry import workload_title, workloads
 from workshop.report.activity import duration
-from workshop.report.analysis import scores
+from workshop.report.analysis import findings
 from workshop.report.figures.curves import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
 from workshop.report.sentences import metrics, metrics_of, public_view
@@ -34,7 +34,9 @@ def figures(runs: Sequence[RunRecord]) -> list[Row]:
     values: dict[str, list[Any]] = {"time": [duration(run) for run in runs]}
     values |= {name: [run.metrics.get(name) for run in runs] for name in workload.results}
     called = {"time": "from start to end [s]", **workload.metrics}
-    complete = [name for name, numbers in values.items() if all(map(scores.number, numbers)) and len(set(numbers)) > 1]
+    complete = [
+        name for name, numbers in values.items() if all(map(findings.number, numbers)) and len(set(numbers)) > 1
+    ]
     return [_figure(name, values[name], called) for name in complete[:FIGURES]]
 
 

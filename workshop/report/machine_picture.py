@@ -11,8 +11,8 @@ from workshop.core.placement import Placement
 from workshop.core.words import ranges
 from workshop.mpi.implementations import implementation
 from workshop.mpi.mapper import Prediction
-from workshop.mpi.reports import masks
-from workshop.report.analysis.oversubscription import oversubscription
+from workshop.mpi.reports import openmpi_bindings
+from workshop.report.analysis.threads import oversubscription
 from workshop.report.cards import Card, Part, Tone, about, code, figure, line, table, words
 from workshop.report.figures import theme
 from workshop.report.figures.machine import WIDTH, machine_picture, sharing_words
@@ -105,7 +105,7 @@ def _ranks(prediction: Prediction, rest: str, widest: int | None) -> list[Part]:
     if not reports:
         return []
     machine = prediction.machine or topology.machine()
-    pictures = [masks.mask(report, machine) for report in reports[:MOST_RANKS]]
+    pictures = [openmpi_bindings.mask(report, machine) for report in reports[:MOST_RANKS]]
     fit = widest is None or max(map(len, pictures)) <= widest
     rows = [
         (

@@ -12,14 +12,14 @@ from workshop.core.placement import Placement
 from workshop.registry import workload_title
 from workshop.report import html
 from workshop.report.activity import ActivityReader
-from workshop.report.analysis.oversubscription import asked_threads, threads_of
+from workshop.report.analysis.threads import asked_threads, threads_of
 from workshop.report.cards import Card, line, words
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
 from workshop.report.sentences import STATUS, dumps, rest_words, state_words, turn_words, waiting, waits_for, who
 from workshop.report.snapshot import Panel, Snapshot
-from workshop.store.queue import expected_wait
 from workshop.store.records import RunRecord, SessionRecord
+from workshop.store.runs import expected_wait
 from workshop.store.store import Store
 
 LIVE, ENDED = 0.25, 2.0  # seconds between looks

@@ -15,7 +15,7 @@ from workshop.core.forms import named
 from workshop.extension import MOST_RESULTS
 from workshop.registry import workloads
 from workshop.report.activity import duration
-from workshop.report.analysis import scores
+from workshop.report.analysis import findings
 from workshop.store.records import RunRecord, SessionRecord
 
 # How names of metrics are read, in this order.
@@ -158,7 +158,7 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
     for name, value in values.items():
         inner = value.items() if isinstance(value, Mapping) else [("", value)]
         for part, single in inner:
-            timed = name == "seconds" and scores.number(single)
+            timed = name == "seconds" and findings.number(single)
             if timed and part and not single:
                 continue
             full_name = f"{name}.{part}" if part else name
@@ -167,7 +167,7 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
             unit = unit.removesuffix("]") or ("s" if timed else unit_of(part or name))
             text = value_words(single, unit)
             if text is not None:
-                exact = words.exact(_scaled(single, unit), unit) if scores.number(single) else text
+                exact = words.exact(_scaled(single, unit), unit) if findings.number(single) else text
                 labelled.append({"label": label, "value": text, "exact": exact if exact != text else ""})
     return labelled
 

@@ -8,7 +8,7 @@ from workshop.report import rules
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import facts
 from workshop.report.endings import ending
-from workshop.report.expressions import say
+from workshop.report.rules import say
 from workshop.store.records import RunRecord
 
 

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from workshop.core import file_locks, words
+from workshop.core import processes, words
 from workshop.core.errors import WorkshopError
 
 LOCK = Path(tempfile.gettempdir()) / "workshop-measuring.lock"
@@ -83,7 +83,7 @@ def measuring_lock(say: Callable[[str], None], seconds: float = LOCK_SECONDS) ->
             say(waiting("Measuring", now))
         if time.monotonic() > deadline:
             raise WorkshopError(f"This machine was not free for measuring within {seconds:.0f} s: {now} holds it.")
-        time.sleep(file_locks.LOOK)
+        time.sleep(processes.LOOK)
 
 
 @contextmanager

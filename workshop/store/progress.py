@@ -1,4 +1,7 @@
-"""Progress in the store: how far everybody has come with each exercise, prediction and notebook of a lab."""
+"""Progress in the store: how far everybody has come with each exercise, prediction and notebook of a lab.
+
+Guesses in the store: what people predict before they see, each person's latest about each thing.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, String, and_, select
+from sqlalchemy import Column, Connection, Row, Select, String, and_, func, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
-from workshop.store.records import LabProgress
-from workshop.store.tables import Key, progress
+from workshop.store.records import Guess, LabProgress
+from workshop.store.tables import Key, guesses, identities, progress
 
 LARGEST_VALUE = 10_000  # characters of a guess or of what was measured, as JSON
 # States of exercises, named as in `course.exercise_checks`: solved; nothing is there that could be wrong.
@@ -142,3 +145,43 @@ def _check_value(key: str, value: Any) -> None:
         ) from None
     if size > LARGEST_VALUE:
         raise BadInput(f"The {words} has {size} characters as JSON; at most {LARGEST_VALUE} are kept.")
+
+
+class Guesses:
+    """Guesses by subject and person; the command line's have no person (identity None)."""
+
+    database: Database
+
+    def keep_guess(self, identity_id: int | None, about: str, value: Any) -> Guess:
+        """Store a guess in place of an earlier one."""
+        with self.database.writing() as connection:
+            connection.execute(guesses.delete().where(guesses.c.about == about, _whose(identity_id)))
+            connection.execute(
+                guesses.insert().values(about=about, identity_id=identity_id, value=value, created_at=time.time())
+            )
+        guess = self.guess(identity_id, about)
+        assert guess is not None, "just written"
+        return guess
+
+    def guess(self, identity_id: int | None, about: str) -> Guess | None:
+        """A person's guess; None without one."""
+        query = _select().where(guesses.c.about == about, _whose(identity_id))
+        with self.database.reading() as connection:
+            row = connection.execute(query).first()
+        return Guess(**row._mapping) if row is not None else None
+
+    def guesses(self, about: str) -> list[Guess]:
+        """Everybody's guesses about a subject, in the order in which they came."""
+        query = _select().where(guesses.c.about == about).order_by(guesses.c.id)
+        with self.database.reading() as connection:
+            return [Guess(**row._mapping) for row in connection.execute(query)]
+
+
+def _whose(identity_id: int | None) -> Any:
+    return guesses.c.identity_id.is_(None) if identity_id is None else guesses.c.identity_id == identity_id
+
+
+def _select() -> Select[Any]:
+    nickname = func.coalesce(identities.c.nickname, "").label("nickname")
+    columns = (guesses.c.about, guesses.c.identity_id, nickname, guesses.c.value, guesses.c.created_at)
+    return select(*columns).select_from(guesses.outerjoin(identities, guesses.c.identity_id == identities.c.id))

@@ -223,7 +223,7 @@ class QuizRound:
     session: str  # where questions are measured; "": whichever is up
     seed: str  # of numbers and orders
     settings: dict[str, Any]
-    state: dict[str, Any]  # how far it has come; see workshop.quiz.live.state
+    state: dict[str, Any]  # how far it has come; see workshop.quiz.live
     created_at: float
     ended_at: float | None
 

@@ -10,13 +10,11 @@ from types import TracebackType
 
 from workshop.core import config
 from workshop.store.artifacts import Artifacts
-from workshop.store.attendance import Attendances
 from workshop.store.database import Database
 from workshop.store.events import Events
-from workshop.store.guesses import Guesses
-from workshop.store.progress import Progresses
-from workshop.store.quiz_answers import QuizAnswers
-from workshop.store.quizzes import Quizzes
+from workshop.store.identities import Attendances
+from workshop.store.progress import Guesses, Progresses
+from workshop.store.quizzes import QuizAnswers, Quizzes
 from workshop.store.runs import Runs
 from workshop.store.sessions import Sessions
 from workshop.store.studies import Studies

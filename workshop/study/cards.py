@@ -17,7 +17,7 @@ from workshop.registry import workloads
 from workshop.report import cards as parts
 from workshop.report.actions import run_command, without_options
 from workshop.report.cards import Card, Part, about, line, link, table, words
-from workshop.report.figures.points import Point
+from workshop.report.figures.marks import Point
 from workshop.report.sentences import changed
 from workshop.store.records import StudyRecord
 from workshop.study.kinds import Report, any_kind, trial_json

@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from workshop.core.errors import BadInput
-from workshop.store.identities import LONGEST_NICKNAME
-from workshop.store.nicknames import checked_nickname
+from workshop.store.identities import LONGEST_NICKNAME, checked_nickname
 from workshop.store.store import Store
 from workshop.web import auth, limits, request_body, templates
 from workshop.web.auth_middleware import set_cookie

@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.course.class_progress import Classroom, grades
-from workshop.quiz.results.gradebook import Kind
+from workshop.quiz.results.spreadsheets import Kind
 from workshop.report.run_sections import RunLook, SessionLook, moment
 from workshop.report.sentences import dumps
 from workshop.store.store import Store

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as arrays
 
 from tests.workloads.mnist.data.made import npz
 from tests.workloads.mnist.data.refusals import names, only_bad_input, refused
-from workshop.engine.data.npz import read
+from workshop.engine.data import read_npz
 
 ONE = ("a",)
 
@@ -45,7 +45,7 @@ def header(shape: str, descr: str = "|u1") -> bytes:
     st.booleans(),
 )
 def test_what_was_written_is_read(array, save, fortran):
-    found = read(saved(np.asfortranarray(array) if fortran else array, save), "file", ONE)["a"]
+    found = read_npz(saved(np.asfortranarray(array) if fortran else array, save), "file", ONE)["a"]
     assert found.dtype == array.dtype
     np.testing.assert_array_equal(found, array)
 
@@ -53,7 +53,7 @@ def test_what_was_written_is_read(array, save, fortran):
 @settings(deadline=None)
 @given(st.binary(max_size=300), st.booleans())
 def test_any_bytes_are_read_or_refused(data, as_array):
-    only_bad_input(lambda: read(archive(data) if as_array else data, "file", ONE))
+    only_bad_input(lambda: read_npz(archive(data) if as_array else data, "file", ONE))
 
 
 @settings(max_examples=400, deadline=None)
@@ -62,7 +62,7 @@ def test_a_changed_file_is_read_or_refused(changes, end, cut):
     data = bytearray(saved(np.arange(60, dtype=np.uint8).reshape(3, 4, 5), np.savez_compressed))
     for place, value in changes:
         data[place % len(data)] = value
-    only_bad_input(lambda: read(bytes(data[:end] if cut else data), "file", ONE))
+    only_bad_input(lambda: read_npz(bytes(data[:end] if cut else data), "file", ONE))
 
 
 @pytest.mark.parametrize(
@@ -79,14 +79,14 @@ def test_a_changed_file_is_read_or_refused(changes, end, cut):
     ids=lambda value: value if isinstance(value, str) else "file",
 )
 def test_a_file_that_cannot_be_read_is_named_with_its_checksum(data, says):
-    sentence = refused(lambda: read(data, "/some/file.npz", ONE))
+    sentence = refused(lambda: read_npz(data, "/some/file.npz", ONE))
     assert names(sentence, "/some/file.npz", data)
     assert says in sentence
 
 
 def test_missing_arrays_are_named():
     data = npz(x_test=None, y_test=None)
-    sentence = refused(lambda: read(data, "file", ("x_train", "x_test", "y_test")))
+    sentence = refused(lambda: read_npz(data, "file", ("x_train", "x_test", "y_test")))
     assert "has no x_test and no y_test; give an npz file with x_train, x_test, y_test" in sentence
     assert names(sentence, "file", data)
 
@@ -99,6 +99,6 @@ def test_archives_that_claim_or_hold_too_much_take_no_memory():
     holds = holds.replace(size, (200).to_bytes(4, "little"))
     for data, says in ((claims, "at most 256 MB are read"), (unusual, "unusual way"), (holds, "can't be read")):
         tracemalloc.start()
-        assert says in refused(lambda data=data: read(data, "file", ONE))
+        assert says in refused(lambda data=data: read_npz(data, "file", ONE))
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
         tracemalloc.stop()

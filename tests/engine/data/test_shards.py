@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.engine.data.shards import order, shard, shard_indices
+from workshop.engine.data import order, shard, shard_indices
 
 COUNTS, SIZES, SEEDS = st.integers(0, 3000), st.integers(1, 40), st.integers(0, 2**31 - 1)
 

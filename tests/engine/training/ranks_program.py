@@ -20,7 +20,7 @@ from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.optimizer import distribute
 from workshop.engine.training.step import supervised
 from workshop.engine.training.step_report import StepReporter
-from workshop.engine.training.weights import digest, spread
+from workshop.engine.training.training_run import digest, spread
 
 COUNT, FEATURES, CLASSES, BATCH, EPOCHS, SEED = 97, 12, 4, 8, 2, 5
 RATE = 0.1

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from workshop.engine.training.checkpoint_interval import daly, young
+from workshop.engine.training.checkpoint import daly, young
 
 
 def expected_time(interval: float, cost: float, mtbf: float) -> float:

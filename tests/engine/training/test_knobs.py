@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.engine.training.knobs import CYCLE, usable
+from workshop.engine.fields import CYCLE, usable
 
 
 def test_values_without_effect_are_the_same() -> None:

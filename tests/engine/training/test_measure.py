@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from workshop.engine.training import measure
-from workshop.engine.training.rates import cooled, scaled, warmed_up
+from workshop.engine.training import step_report
+from workshop.engine.training.optimizer import cooled, scaled, warmed_up
 
 # Two ranks, three steps: begin, input, gradients, exchanged, updated.
 MARKS = np.array(
@@ -21,13 +21,13 @@ MARKS = np.array(
 
 
 def test_a_transfer_is_hidden_while_its_rank_computes_gradients():
-    assert measure.hidden(MARKS, [[(2, 4)], [(5, 9)]]) == pytest.approx((2 + 2) / (2 + 4))
-    assert measure.hidden(MARKS, [[(5, 8)], [(14, 16)]]) == 0
-    assert measure.hidden(MARKS, [[], []]) is None
+    assert step_report.hidden(MARKS, [[(2, 4)], [(5, 9)]]) == pytest.approx((2 + 2) / (2 + 4))
+    assert step_report.hidden(MARKS, [[(5, 8)], [(14, 16)]]) == 0
+    assert step_report.hidden(MARKS, [[], []]) is None
 
 
 def test_what_a_rank_spends_in_an_exchange_beyond_the_last_one_is_waiting():
-    parts = measure.phases(MARKS)
+    parts = step_report.phases(MARKS)
     assert parts.communicate.tolist() == [[1, 1, 2], [1, 1, 2]]
     assert parts.wait.tolist() == [[2, 0, 0], [0, 1, 0]]
     assert parts.compute.tolist() == [[5, 5, 5], [7, 4, 5]]
@@ -39,19 +39,19 @@ def test_what_a_rank_spends_in_an_exchange_beyond_the_last_one_is_waiting():
 def test_clocks_of_two_hosts_may_differ():
     shifted = MARKS.copy()
     shifted[1] += 1234.5
-    one, other = measure.phases(MARKS), measure.phases(shifted)
+    one, other = step_report.phases(MARKS), step_report.phases(shifted)
     np.testing.assert_allclose(one.wait, other.wait)
     assert one.last.tolist() == other.last.tolist()
 
 
 def test_speed_is_what_tf_cnn_benchmarks_say():
     examples, seconds = np.array([100.0, 100, 100, 50]), np.array([1.0, 2, 1, 1])
-    speed = measure.speed(examples, seconds, 5.5)
+    speed = step_report.speed(examples, seconds, 5.5)
     speeds = np.array([100, 50, 100, 50])
     assert speed.mean == pytest.approx(350 / 5.5)
     assert speed.deviation == pytest.approx(speeds.std() / 2)
     assert speed.jitter == pytest.approx(1.4826 * 25)
-    assert measure.speed(np.zeros(0), np.zeros(0), 0.0) is None
+    assert step_report.speed(np.zeros(0), np.zeros(0), 0.0) is None
 
 
 def test_rates():

@@ -17,7 +17,7 @@ from tests.lstopo import written
 from tests.support import limit
 from workshop.core import machines, topology
 from workshop.mpi import openmpi, reports
-from workshop.mpi.reports.masks import mask, masks
+from workshop.mpi.reports.openmpi_bindings import mask, masks
 from workshop.report.figures.machine import machine_picture
 
 HOSTS = ("hostA", "hostB")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.report.analysis.cases import machine
 from workshop.core.errors import BadInput
 from workshop.mpi import reports
-from workshop.mpi.reports.masks import mask
+from workshop.mpi.reports.openmpi_bindings import mask
 
 SAMPLES = Path(__file__).parent / "samples"
 EXAMPLE = ["[BB/BB/../..][../../../..]", "[../../../..][BB/BB/../..]"]  # the workshop's, for each host

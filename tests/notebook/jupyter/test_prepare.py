@@ -9,35 +9,35 @@ import pytest
 
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.notebook.jupyter import prepare, settings
+from workshop.notebook.jupyter import settings
 
 
 def test_settings_that_can_not_be_written_are_told(workshop_home: Path) -> None:
     (config.home() / "jupyter").write_text("a file of that name")
     with pytest.raises(BadInput, match="JupyterLab's folders can't be made"):
-        prepare.prepare(lambda _: None)
+        settings.prepare(lambda _: None)
 
 
 def test_lab_0_beside_the_dashboard_unless_the_learner_has_a_layout(tmp_path: Path) -> None:
     root, folder = tmp_path / "mine", tmp_path / "workspaces"
     root.mkdir()
-    prepare.give_layout(folder, root)
+    settings.give_layout(folder, root)
     assert not folder.exists(), "there is nothing to open yet"
-    (root / prepare.FIRST).touch()
-    prepare.give_layout(folder, root)
-    file = folder / prepare.FILE
+    (root / settings.FIRST).touch()
+    settings.give_layout(folder, root)
+    file = folder / settings.FILE
     said = json.loads(file.read_text())
     dock = said["data"]["layout-restorer:data"]["main"]["dock"]
     widgets = [area["widgets"] for area in dock["children"]]
-    assert widgets == [["notebook:0-first.ipynb"], [prepare.DASHBOARD]]
+    assert widgets == [["notebook:0-first.ipynb"], [settings.DASHBOARD_PANEL]]
     assert all(widget in said["data"] for area in widgets for widget in area)
     file.write_text("theirs")
-    prepare.give_layout(folder, root)
+    settings.give_layout(folder, root)
     assert file.read_text() == "theirs"
 
 
 def test_a_layout_that_can_not_be_written_is_left_out(workshop_home: Path) -> None:
     folders = settings.folders()
     folders.workspaces.write_text("a file of that name")
-    prepare.prepare(lambda _: None)
+    settings.prepare(lambda _: None)
     assert (folders.configuration / "jupyter_server_config.json").is_file()

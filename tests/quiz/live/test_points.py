@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.quiz.live import state
-from workshop.quiz.live.state import rank
+from workshop.quiz import live
+from workshop.quiz.live import rank
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from workshop.quiz.live.state import rank
     ],
 )
 def test_points(share: float, right: bool | None, seconds: float, bonus: bool, expected: float) -> None:
-    assert state.points(share, right, 2.0, seconds, 20.0, speed_bonus=bonus) == expected
+    assert live.points(share, right, 2.0, seconds, 20.0, speed_bonus=bonus) == expected
 
 
 @given(st.dictionaries(st.integers(1, 50), st.sampled_from([0.0, 0.5, 1.0, 1.5, 3.0]), max_size=20))

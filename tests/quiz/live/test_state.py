@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from workshop.core.errors import BadInput
-from workshop.quiz.live import state
-from workshop.quiz.live.state import RoundState
+from workshop.quiz import live
+from workshop.quiz.live import RoundState
 
 IDS = ["one", "guess", "three"]
 SECONDS = [20.0, 30.0, 60.0]
@@ -40,20 +40,20 @@ class Rounds(RuleBasedStateMachine):
     def commands(self, seconds: float = 15.0) -> dict[str, Callable[[], RoundState]]:
         now, before = self.now, self.state
         return {
-            "next": lambda: state.next_(before, IDS, SECONDS, now),
-            "close": lambda: state.close(before, now),
-            "discuss": lambda: state.discuss(before, self.question or "", now, seconds),
-            "vote": lambda: state.vote_again(before, SECONDS[before.position], now),
-            "pause": lambda: state.pause(before, now),
-            "resume": lambda: state.resume(before, now),
-            "extend": lambda: state.extend(before, seconds, now),
-            "reopen": lambda: state.reopen(before, now, seconds),
-            "skip": lambda: state.skip(before, IDS, SECONDS, now),
-            "run": lambda: state.run(before, {"a": 7}),
-            "explain": lambda: state.explain(before, self.question or ""),
-            "ranking": lambda: state.ranking(before),
-            "podium": lambda: state.podium(before),
-            "end": lambda: state.end(before),
+            "next": lambda: live.next_(before, IDS, SECONDS, now),
+            "close": lambda: live.close(before, now),
+            "discuss": lambda: live.discuss(before, self.question or "", now, seconds),
+            "vote": lambda: live.vote_again(before, SECONDS[before.position], now),
+            "pause": lambda: live.pause(before, now),
+            "resume": lambda: live.resume(before, now),
+            "extend": lambda: live.extend(before, seconds, now),
+            "reopen": lambda: live.reopen(before, now, seconds),
+            "skip": lambda: live.skip(before, IDS, SECONDS, now),
+            "run": lambda: live.run(before, {"a": 7}),
+            "explain": lambda: live.explain(before, self.question or ""),
+            "ranking": lambda: live.ranking(before),
+            "podium": lambda: live.podium(before),
+            "end": lambda: live.end(before),
         }
 
     @rule(seconds=st.floats(0.001, 20))
@@ -64,16 +64,16 @@ class Rounds(RuleBasedStateMachine):
 
     @rule()
     def the_clock_closes(self) -> None:
-        if state.due(self.state, self.now):
-            self.state = state.close(self.state, self.now)
+        if live.due(self.state, self.now):
+            self.state = live.close(self.state, self.now)
 
     @rule(name=st.sampled_from(NAMES), seconds=st.floats(1, 60))
     def the_host_clicks(self, name: str, seconds: float) -> None:
         if name == "end" and self.state.version < 12:
             return  # or most rounds would be short
         before = self.state
-        can = state.possible(before, measured=self.question == MEASURED, ranked=True, last=False, twice=True)
-        late = state.due(before, self.now) or (before.ends_at == self.now and before.phase == "question")
+        can = live.possible(before, measured=self.question == MEASURED, ranked=True, last=False, twice=True)
+        late = live.due(before, self.now) or (before.ends_at == self.now and before.phase == "question")
         try:
             after = self.commands(seconds)[name]()
         except BadInput as error:
@@ -99,12 +99,12 @@ class Rounds(RuleBasedStateMachine):
     @rule(worked=st.booleans(), value=st.floats(0, 10))
     def runs_end(self, worked: bool, value: float) -> None:
         if worked:
-            self.state = state.explain(self.state, MEASURED, {"value": value, "words": "run 7"})
+            self.state = live.explain(self.state, MEASURED, {"value": value, "words": "run 7"})
             assert self.state.truths[MEASURED]["value"] == value
         else:
-            self.state = state.failed(self.state, "It failed.")
+            self.state = live.failed(self.state, "It failed.")
             with pytest.raises(BadInput):
-                state.explain(self.state, MEASURED)
+                live.explain(self.state, MEASURED)
 
     @invariant()
     def what_is_kept_is_the_same_state(self) -> None:
@@ -142,48 +142,48 @@ TestRounds.settings = settings(max_examples=60, stateful_step_count=40, deadline
 
 
 def opened() -> RoundState:
-    return state.next_(RoundState(), IDS, SECONDS, 100.0)
+    return live.next_(RoundState(), IDS, SECONDS, 100.0)
 
 
 def test_a_paused_question_keeps_the_time_it_has_left() -> None:
-    paused = state.pause(opened(), 105.0)
+    paused = live.pause(opened(), 105.0)
     assert (paused.left, paused.ends_at) == (15.0, None)
     assert not paused.accepts(105.0)
-    longer = state.extend(paused, 10, 300.0)
-    again = state.resume(longer, 1000.0)
+    longer = live.extend(paused, 10, 300.0)
+    again = live.resume(longer, 1000.0)
     assert (again.ends_at, again.seconds(1002.0)) == (1025.0, 7.0)
 
 
 def test_a_second_vote_has_a_name_of_its_own() -> None:
-    talk = state.discuss(state.close(opened(), 110.0), "one", 111.0, 60)
-    assert (talk.phase, talk.ends_at, state.extend(talk, 15, 300.0).ends_at) == ("discussing", 171.0, 315.0)
-    again = state.vote_again(talk, 20.0, 180.0)
+    talk = live.discuss(live.close(opened(), 110.0), "one", 111.0, 60)
+    assert (talk.phase, talk.ends_at, live.extend(talk, 15, 300.0).ends_at) == ("discussing", 171.0, 315.0)
+    again = live.vote_again(talk, 20.0, 180.0)
     assert (again.phase, again.ends_at, again.seconds(185.0)) == ("question", 200.0, 5.0)
-    assert [state.ballot("one", at.vote) for at in (talk, again)] == ["one", "one#2"]
+    assert [live.ballot("one", at.vote) for at in (talk, again)] == ["one", "one#2"]
     with pytest.raises(BadInput, match="voted twice"):
-        state.discuss(state.close(again, 190.0), "one", 191.0)
-    assert state.skip(again, IDS, SECONDS, 195.0).vote == 1
+        live.discuss(live.close(again, 190.0), "one", 191.0)
+    assert live.skip(again, IDS, SECONDS, 195.0).vote == 1
 
 
 def test_a_closed_question_is_opened_for_the_rest_until_it_is_explained() -> None:
-    closed = state.close(opened(), 110.0)
-    again = state.reopen(closed, 200.0, 30)
+    closed = live.close(opened(), 110.0)
+    again = live.reopen(closed, 200.0, 30)
     assert (again.phase, again.ends_at, again.seconds(205.0)) == ("question", 230.0, 15.0)
-    explained = state.explain(closed, "one")
+    explained = live.explain(closed, "one")
     with pytest.raises(BadInput, match="everybody has seen the answer"):
-        state.reopen(explained, 200.0)
+        live.reopen(explained, 200.0)
 
 
 def test_behind_the_last_question_is_the_podium() -> None:
     now = opened()
     for _ in IDS:
-        now = state.skip(now, IDS, SECONDS, 100.0)
+        now = live.skip(now, IDS, SECONDS, 100.0)
     assert (now.phase, now.skipped, now.done) == ("podium", tuple(IDS), ())
     with pytest.raises(BadInput, match="podium is shown"):
-        state.next_(now, IDS, SECONDS, 100.0)
+        live.next_(now, IDS, SECONDS, 100.0)
 
 
 @pytest.mark.parametrize("seconds", [0, -5, True, "30", None, 1e9, float("nan")])
 def test_times_that_are_none(seconds: object) -> None:
     with pytest.raises(BadInput):
-        state.extend(opened(), seconds, 101.0)  # what a host's browser sent may be anything
+        live.extend(opened(), seconds, 101.0)  # what a host's browser sent may be anything

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from workshop.quiz.live.state import RoundState
+from workshop.quiz.live import RoundState
 from workshop.quiz.results.record import Results
 from workshop.store.records import Identity, QuizAnswer, QuizRound
 from workshop.store.store import Store

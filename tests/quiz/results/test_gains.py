@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.quiz.results.items import gain
+from workshop.quiz.results.findings import gain
 from workshop.quiz.results.record import RoundAnswer
 
 VOTES = st.dictionaries(st.integers(0, 6), st.booleans())

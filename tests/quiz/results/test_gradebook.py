@@ -12,7 +12,7 @@ import pytest
 from tests.quiz.results.rounds import DECK, made
 from workshop.core.errors import BadInput
 from workshop.quiz.results.findings import find
-from workshop.quiz.results.gradebook import Gradebook, Kind, of_round
+from workshop.quiz.results.spreadsheets import Gradebook, Kind, of_round
 
 GRADES = Gradebook("Ranks, first", (("Ada", 2.5000000001), ("=Zoë", 0.0)), 4.0)
 

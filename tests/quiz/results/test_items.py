@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tests.quiz.results.rounds import DECK, deck, made, marks
-from workshop.quiz.results.items import Item, items, other_scores
+from workshop.quiz.results.findings import Item, items, other_scores
 from workshop.quiz.results.record import Results
 
 ROWS = st.integers(1, 6).flatmap(

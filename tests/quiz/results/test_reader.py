@@ -11,7 +11,7 @@ from tests.quiz.results.kept import end, keep
 from tests.quiz.results.rounds import DECK, deck, made, whole_class
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck, ask
-from workshop.quiz.results import reader, spreadsheets
+from workshop.quiz.results import record, spreadsheets
 from workshop.quiz.results.findings import find
 from workshop.quiz.results.record import Results
 from workshop.store.records import QuizAnswer, QuizRound
@@ -25,7 +25,7 @@ def answer(store: Store, this: QuizRound, player: int, question: str, given: Any
 
 def test_what_was_kept_is_read_again(store: Store) -> None:
     played = whole_class(15)
-    read = reader.read(store, keep(store, played).id)
+    read = record.read(store, keep(store, played).id)
     assert (read.title, read.question_ids) == (played.title, played.question_ids)
     assert [player.nickname for player in read.players] == [player.nickname for player in played.players]
     assert find(read).verdict == find(played).verdict
@@ -39,14 +39,14 @@ def test_what_was_kept_is_read_again(store: Store) -> None:
 def test_a_deck_of_another_version_is_refused_in_a_sentence(store: Store) -> None:
     this = store.add_round("live", {"deck": "old", "title": "Old", "questions": []})
     with pytest.raises(BadInput, match=f"deck of round {this.id} is of another version"):
-        reader.read(store, this.id)
+        record.read(store, this.id)
 
 
 def test_removed_players_and_skipped_questions_do_not_count(store: Store) -> None:
     this = keep(store, made(deck(3), [{"q1": 0, "q2": 0, "q3": 0}, {"q1": 1, "q2": 1, "q3": 1}]))
     store.remove_players([store.players(this.id)[1].id])
     end(store, this, 3, skipped=("q2",))
-    read = reader.read(store, this.id)
+    read = record.read(store, this.id)
     assert [player.nickname for player in read.players] == ["learner 1"]
     assert read.question_ids == ("q1", "q3")
     assert {one.player for one in read.answers} == {read.players[0].id}
@@ -59,7 +59,7 @@ def test_removed_players_and_skipped_questions_do_not_count(store: Store) -> Non
 def test_a_round_that_goes_on_says_so_and_has_the_questions_so_far(store: Store) -> None:
     this = keep(store, made(deck(3), [{"q1": 0}]))
     end(store, this, 1, phase="explained")
-    read = reader.read(store, this.id)
+    read = record.read(store, this.id)
     assert read.question_ids == ("q1",)
     assert read.notes == ("The round is still going on, so that figures will change.",)
 
@@ -71,7 +71,7 @@ def test_who_joined_later_was_not_there_before(store: Store) -> None:
     late = store.add_player(this.id, None, "late")
     answer(store, this, late.id, "q2", 0, time.time(), share=1.0, right=True, points=1.0)
     end(store, this, 2)
-    read = reader.read(store, this.id)
+    read = record.read(store, this.id)
     assert read.present["q1"] == {early.id}
     assert read.present["q2"] == {early.id, late.id}
 
@@ -100,7 +100,7 @@ def test_alone_the_first_attempt_counts_and_numbers_are_ones_own(store: Store) -
             player = store.add_player(this.id, who.id, nickname, attempt)
             n = ask(own, own.questions[0], f"version/{who.id}/{attempt}").numbers["n"]
             answer(store, this, player.id, "double", n, time.time(), share=0.0, right=False, points=0.0)
-    read = reader.read(store, this.id)
+    read = record.read(store, this.id)
     assert [player.nickname for player in read.players] == ["Ada", "Grace"]
     assert [one.near for one in read.answers] == [0, 0]
     assert read.truths == {}
@@ -125,7 +125,7 @@ def test_a_prediction_has_what_was_measured(store: Store) -> None:
         player = store.add_player(this.id, None, f"p{number}")
         answer(store, this, player.id, "rate", value, time.time())
     end(store, this, 1)
-    (item,) = find(reader.read(store, this.id)).items
+    (item,) = find(record.read(store, this.id)).items
     assert (item.answered, item.judged, item.share) == (4, 0, None)
     assert item.discrimination is None
     end(store, this, 1, truths={"rate": {"value": 10.0, "words": "10 s"}})
@@ -134,7 +134,7 @@ def test_a_prediction_has_what_was_measured(store: Store) -> None:
         for n, player in enumerate(store.players(this.id))
     }
     store.judge_answers(this.id, "rate", marks)
-    (item,) = find(reader.read(store, this.id)).items
+    (item,) = find(record.read(store, this.id)).items
     assert [(row.text, row.count) for row in item.chosen] == [
         ("close to 10 s", 2),
         ("below 10 s", 1),
@@ -152,9 +152,9 @@ def test_the_forgotten_are_nowhere(store: Store) -> None:
     def written(read: Results) -> str:
         return spreadsheets.csv(find(read)).decode() + write_report(find(read)).decode()
 
-    assert "grace hopper" in written(reader.read(store, this.id)).lower()
+    assert "grace hopper" in written(record.read(store, this.id)).lower()
     assert store.forget_player(grace.id) == 2
-    read = reader.read(store, this.id)
+    read = record.read(store, this.id)
     assert "grace" not in written(read).lower()
     assert [player.nickname for player in read.players] == ["Ada Lovelace", "Alan Turing"]
     assert all(answer.nickname != "Grace Hopper" for answer in store.answers(this.id))
@@ -196,7 +196,7 @@ def test_ranks_and_placements_have_their_answers_in_words(store: Store) -> None:
         composed = {"map_by": by, "per_resource": None}
         answer(store, this, player.id, "spread", composed, time.time(), **marks)
     end(store, this, 2, truths={"waits": {"value": 2.0, "words": "rank 2"}})
-    found = find(reader.read(store, this.id))
+    found = find(record.read(store, this.id))
     ranks, places = found.items
     assert [(row.text, row.count, row.right) for row in ranks.chosen] == [
         ("2", 2, True),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, rank_map
-from workshop.report.analysis.oversubscription import oversubscription
+from workshop.report.analysis.threads import oversubscription
 
 
 def said(*allowed: list[int], cores: int = 4, hardware_threads: int = 1, threads: int = 1) -> list[tuple[object, ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workshop.report.figures import theme
 from workshop.report.figures.bars import BASELINE, WaterfallStep, grouped, settings, waterfall
-from workshop.report.figures.points import NOTHING, Point
+from workshop.report.figures.marks import NOTHING, Point
 
 SETS = [
     Point("set 1", (100.0, 102.0, 104.0)),

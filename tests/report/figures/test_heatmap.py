@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from workshop.report.figures import theme
 from workshop.report.figures.heatmap import WRITTEN, heatmap
-from workshop.report.figures.points import BEST, Point
+from workshop.report.figures.marks import BEST, Point
 
 POINTS = {
     (1, 1): Point("1x1", (100.0, 110.0)),

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from workshop.report.figures.line import Ideal, line
-from workshop.report.figures.points import Point
+from workshop.report.figures.marks import Point
 
 POINTS = [Point("1", (100.0, 104.0, 90.0)), Point("2", (160.0,)), Point("3", state="failed"), Point("4", (120.0,))]
 

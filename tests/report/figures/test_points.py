@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.report.figures.points import Point, as_axis
+from workshop.report.figures.marks import Point, as_axis
 
 
 def test_words_of_people_are_no_tags() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from workshop.report.figures import theme
-from workshop.report.figures.shares import NOTHING, rings
+from workshop.report.figures.bars import NO_SHARES, rings
 
 
 def test_a_ring_has_the_parts_in_their_order() -> None:
@@ -30,5 +30,5 @@ def test_a_part_has_the_same_colour_before_and_after() -> None:
 def test_what_is_no_amount_is_left_out() -> None:
     (ring,) = rings({"": {"a": 1.0, "b": 0.0, "c": -1.0, "d": math.nan, "e": math.inf}}).data
     assert list(ring.labels) == ["a"]
-    assert rings({"": {"a": 0.0}}).layout.annotations[0].text == NOTHING
-    assert rings({"": {}}).layout.annotations[0].text == NOTHING
+    assert rings({"": {"a": 0.0}}).layout.annotations[0].text == NO_SHARES
+    assert rings({"": {}}).layout.annotations[0].text == NO_SHARES

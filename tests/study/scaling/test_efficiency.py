@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.report.analysis.cases import run, times
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.oversubscription import Oversubscription
+from workshop.report.analysis.threads import Oversubscription
 from workshop.store.records import Trial
 from workshop.study.results import CellResult, results
 from workshop.study.scaling.efficiency import PUBLISHED, Row, compared, references, row, serial_share

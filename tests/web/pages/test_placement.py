@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.support import limit
-from workshop.mpi import inventory
+from workshop import mpi
 from workshop.web.pages import fields
 
 
@@ -21,7 +21,7 @@ def _draw() -> None:
 
 @pytest.mark.parametrize("others", [(), ("mpich",)])
 def test_it_begins_with_what_is_given(monkeypatch: pytest.MonkeyPatch, others: tuple[str, ...]) -> None:
-    monkeypatch.setattr(inventory, "installed", lambda: ["openmpi", *others])
+    monkeypatch.setattr(mpi, "installed", lambda: ["openmpi", *others])
     page = AppTest.from_function(_draw, default_timeout=limit(30)).run()
     assert not page.exception
     page.number_input(key="here-ranks").set_value(4).run()

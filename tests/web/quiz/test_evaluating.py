@@ -10,7 +10,7 @@ import pytest
 from tests.web import seed
 from workshop.quiz import truth
 from workshop.quiz.deck import Deck
-from workshop.quiz.live.state import RoundState
+from workshop.quiz.live import RoundState
 from workshop.quiz.types.predict import Predict
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store

@@ -11,7 +11,7 @@ import pytest
 
 from tests.web.dashboard import Visitor
 from tests.web.quiz.counted import LEARNERS, Counted, counted
-from workshop.quiz.live.state import RoundState
+from workshop.quiz.live import RoundState
 from workshop.store.store import Store
 
 HTML = {"Accept": "text/html"}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.web.dashboard import Dashboard
 from tests.web.quiz.players import Line, begin, join, line
-from workshop.quiz.results import reader
+from workshop.quiz.results import record as results_record
 from workshop.store.records import QuizAnswer
 
 PLAYERS = ("Ada", "Bob")
@@ -90,7 +90,7 @@ def test_a_closed_vote_never_changes(
         ]
         host.do("end", "ended")
     _check_marks(dashboard.store.answers(record.id))
-    results = reader.read(dashboard.store, record.id)
+    results = results_record.read(dashboard.store, record.id)
     assert len(results.first_votes) == len(first) and len(results.answers_to["one"]) == len(both) - len(first)
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
 from workshop.workloads.allreduce import COLLECTIVES, METHODS, PAIRS, WORKLOAD, check_ranks
-from workshop.workloads.allreduce.table import osu_table
+from workshop.workloads.allreduce.operations import osu_table
 
 MOST = 64 << 20
 

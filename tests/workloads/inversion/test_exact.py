@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.workloads.inversion.attacked import own, seen
 from workshop.workloads.inversion import attack
-from workshop.workloads.inversion.likeness import matched
+from workshop.workloads.inversion.attack import matched
 
 EXACT = 1e-4  # of pixels from 0 to 1; an update is a difference of weights in float32
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.workloads.inversion.likeness import matched, nearest, psnr
+from workshop.workloads.inversion.attack import matched, nearest, psnr
 
 
 @given(st.floats(0.001, 1))

@@ -13,7 +13,7 @@ from mpi4py import MPI
 
 from tests.workloads.kmeans.oracle import blobs
 from workshop.engine.context import Memory, RankContext
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD
 from workshop.workloads.kmeans.lloyd import fit, plus_plus, random_points

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.workloads.kmeans.data import Blobs, Pixels
 
 

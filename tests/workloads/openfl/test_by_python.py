@@ -17,7 +17,7 @@ from workshop.core.ports import free_port
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.registry import workload
-from workshop.workloads.federated.training.digits import digits
+from workshop.workloads.federated.training.task import digits
 from workshop.workloads.mnist.data import images
 from workshop.workloads.openfl import WORKLOAD, workspace
 from workshop.workloads.openfl.fx import Fx

@@ -11,7 +11,7 @@ from tests.web import seed
 from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.workloads.parallel import timeline
+from workshop.workloads.parallel import schedules
 from workshop.workloads.parallel.schedules import SCHEDULES, fixed, simulate
 
 LEDGER = {"weights": 100, "gradients": 100, "optimizer": 200, "activations": 900, "buffers": 10}
@@ -40,8 +40,8 @@ def ended(store: Store, session: SessionRecord, params: dict[str, Any], **change
     run = store.submit(session.id, "parallel", params, seed.PLACEMENT)
     assert store.take_next(session.id).id == run.id
     spans = simulate(SCHEDULES["gpipe"](2, 4), fixed({"forward": 0.01, "backward": 0.02}))
-    trace = timeline.write({stage: [span for span in spans if span.stage == stage] for stage in range(2)})
-    store.put_artifact(run.id, timeline.FILE, "application/json", trace)
+    trace = schedules.write({stage: [span for span in spans if span.stage == stage] for stage in range(2)})
+    store.put_artifact(run.id, schedules.FILE, "application/json", trace)
     store.finish(run.id, "completed", metrics={**METRICS, **changes})
     return store.run(run.id)
 

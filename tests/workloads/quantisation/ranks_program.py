@@ -16,8 +16,15 @@ from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.heldout import as_inputs
 from workshop.workloads.quantisation import ARTIFACT, WORKLOAD
-from workshop.workloads.quantisation.arithmetic import CONVOLUTION, DENSE, layer, overflow, ranges
-from workshop.workloads.quantisation.formats import ConvertedNetwork, convert
+from workshop.workloads.quantisation.formats import (
+    CONVOLUTION,
+    DENSE,
+    ConvertedNetwork,
+    convert,
+    layer,
+    overflow,
+    ranges,
+)
 
 QUICK = {"data": "digits", "steps": 150, "images": 101, "batch": 8, "rounds": 2}
 BATCH = 4

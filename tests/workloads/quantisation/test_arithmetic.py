@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workshop.workloads.quantisation import arithmetic
+from workshop.workloads.quantisation import formats
 from workshop.workloads.quantisation.formats import batches
 
 PRODUCTS = st.lists(st.integers(-255 * 127, 255 * 127), min_size=1, max_size=200)
@@ -17,7 +17,7 @@ PRODUCTS = st.lists(st.integers(-255 * 127, 255 * 127), min_size=1, max_size=200
 
 @given(PRODUCTS)
 def test_sums_are_exact_in_int32_and_modulo_their_range_in_the_others(products: list[int]) -> None:
-    running = arithmetic.running_sums(np.array(products, np.int64))
+    running = formats.running_sums(np.array(products, np.int64))
     exact = [sum(products[: end + 1]) for end in range(len(products))]
     assert running["INT32"].tolist() == exact
     for name, bits in (("INT16", 16), ("INT8", 8)):
@@ -43,4 +43,4 @@ def test_batches_have_each_image_once_and_are_full(count: int, batch: int) -> No
 )
 def test_flags_of_the_processor(text: str, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "read_text", lambda path, encoding=None: text)
-    assert arithmetic.instructions() == names
+    assert formats.instructions() == names

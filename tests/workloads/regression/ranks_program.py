@@ -12,7 +12,7 @@ from mpi4py import MPI
 from tests.workloads.regression.oracle import CASES, SIZE, rows_of
 from workshop.core.errors import BadInput
 from workshop.engine.context import Memory, RankContext
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.workloads.regression import WORKLOAD
 from workshop.workloads.regression.fit import fit
 

@@ -7,11 +7,11 @@ import pytest
 
 from benchmarks.scale import judged
 from workshop.core.errors import BadInput
-from workshop.workloads.scale import published
+from workshop.workloads.scale import regression
 
 
 def test_machines_have_a_source_and_curves_that_grow() -> None:
-    machines = published.machines()
+    machines = regression.machines()
     assert {"summit", "frontera", "horovod-512", "v100-pair", "k80-ec2", "goyal-256", "sgan", "unet"} <= set(machines)
     for machine in machines.values():
         assert machine.source and machine.title and machine.unit and machine.worker
@@ -21,9 +21,9 @@ def test_machines_have_a_source_and_curves_that_grow() -> None:
 
 
 def test_no_point_is_fitted_and_predicted() -> None:
-    for point in published.comparison(published.machine("k80-ec2")):
+    for point in regression.comparison(regression.machine("k80-ec2")):
         assert point.fitted == (1, 8, 16) and point.prediction.workers in (32, 64)
-    (pair,) = published.comparison(published.machine("v100-pair"))
+    (pair,) = regression.comparison(regression.machine("v100-pair"))
     assert pair.fitted == (1,) and pair.prediction.workers == 2 and pair.inside
 
 
@@ -37,6 +37,6 @@ def test_predictions_beat_the_rate_that_stays() -> None:
 
 def test_what_is_missing_is_a_sentence() -> None:
     with pytest.raises(BadInput, match="There is no published machine 'x'; there are k80-ec2"):
-        published.machine("x")
+        regression.machine("x")
     with pytest.raises(BadInput, match=r"Frontera.* can't be predicted\. Neither the talk"):
-        published.comparison(published.machine("frontera"))
+        regression.comparison(regression.machine("frontera"))

@@ -12,7 +12,7 @@ import pytest
 
 from tests.study.conftest import Command, command
 from workshop.core.errors import BadInput
-from workshop.workloads.scale import published, regression
+from workshop.workloads.scale import regression
 from workshop.workloads.scale.regression import HOST_SIZES, ScalingCurve, fit
 
 __all__ = ["command"]
@@ -49,7 +49,7 @@ def test_intervals_hold_points_of_curves_that_the_model_draws() -> None:
 def test_intervals_hold_most_published_points_after_few_are_fitted(fitted: int) -> None:
     inside = [
         prediction.low <= measured <= prediction.high
-        for machine in published.machines().values()
+        for machine in regression.machines().values()
         if not machine.changes
         for curve in machine.curves.values()
         if len(curve.workers) > fitted

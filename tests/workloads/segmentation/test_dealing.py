@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from workshop.core.errors import BadInput
 from workshop.workloads.segmentation import SegmentationParams
 from workshop.workloads.segmentation.patients import dealt, held_out, patients, scanner_of
-from workshop.workloads.segmentation.scanners import COMMON
+from workshop.workloads.segmentation.phantoms import COMMON
 
 SMALL = {"size": 32, "institutions": 3, "patients": 12, "evaluate_images": 7}
 

@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.workloads.segmentation.phantoms import BENIGN, HOT, LESIONS, patient, scans
-from workshop.workloads.segmentation.scanners import COMMON, Detector, ScannerModel, scanner
+from workshop.workloads.segmentation.phantoms import (
+    BENIGN,
+    COMMON,
+    HOT,
+    LESIONS,
+    Detector,
+    ScannerModel,
+    patient,
+    scanner,
+    scans,
+)
 
 SIZE = 64
 PLAIN = Detector(1.0, 0.0, 0.0, 0.0)  # shows what is there

@@ -14,7 +14,7 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.exchanges import ExchangeSettings, choose
-from workshop.engine.training.weights import digest
+from workshop.engine.training.training_run import digest
 from workshop.workloads.segmentation import overlap
 from workshop.workloads.unet import WORKLOAD, slices
 from workshop.workloads.unet.run import UnetTraining, network

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from workshop.workloads.segmentation.phantoms import scans
-from workshop.workloads.segmentation.scanners import COMMON
+from workshop.workloads.segmentation.phantoms import COMMON, scans
 from workshop.workloads.unet import WORKLOAD, UnetParams, slices
 
 COUNT = 40

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workshop.cli.installation.compilation import GENTLY, compile_all, training
-from workshop.core import config, file_locks
+from workshop.core import config, processes
 from workshop.core.environment import own_environment
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded, kill_trees
@@ -80,7 +80,7 @@ def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
                 f"Horovod can't be built: {folder} can't be written ({error.strerror}); whoever installed this "
                 "environment can build it (workshop horovod install)."
             ) from None
-        if not file_locks.lock(lock, deadline):
+        if not processes.lock(lock, deadline):
             raise WorkshopError(f"Horovod can't be built: {who} holds {file} for too long; end it and try again.")
         yield
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.engine.data.shards import order, shard_indices
+from workshop.engine.data import order, shard_indices
 
 
 @dataclass(frozen=True)

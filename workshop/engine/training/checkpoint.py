@@ -3,6 +3,11 @@
 A run keeps its newest checkpoint as checkpoint.npz, the one before as checkpoint-1.npz, the oldest as checkpoint-2.npz.
 A new one renames the older two in the transaction that stores it. So no bytes are stored twice, and readers of
 checkpoint.npz find the newest one.
+
+The time between two checkpoints that loses the least: a checkpoint costs time, a failure costs what came after it.
+
+All times are in seconds. `cost` is the time that training loses by a checkpoint, `mtbf` the mean time between failures,
+which come independently of each other.
 """
 
 from __future__ import annotations
@@ -10,6 +15,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +26,7 @@ from numpy.typing import NDArray
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.engine.data import npz
+from workshop.engine import data as engine_data
 
 FORMAT = 2  # 1 had no sha256 of the arrays
 NAME = "checkpoint.npz"
@@ -75,7 +81,7 @@ def unpack(data: bytes, name: str = NAME) -> Checkpoint:
     """Read a checkpoint. Raises BadInput with its name for other data, and where the arrays aren't those that were
     written."""
     try:
-        with np.load(npz.bounded(data)) as archive:
+        with np.load(engine_data.bounded(data)) as archive:
             arrays = {key: archive[key] for key in sorted(archive.files)}
         about = json.loads(arrays.pop("about").tobytes())
         if about["format"] not in (1, FORMAT):
@@ -172,3 +178,28 @@ def restore(model: Any, optimizer: Any, checkpoint: Checkpoint, name: str = NAME
         weight.assign(value)
     for variable, value in zip(optimizer.variables, checkpoint.optimizer, strict=True):
         variable.assign(value)
+
+
+def young(cost: float, mtbf: float) -> float:
+    """Young's interval, sqrt(2 cost mtbf): a first-order approximation for a cost that is small against `mtbf`.
+    Source: J. W. Young, A First Order Approximation to the Optimum Checkpoint Interval, Communications of the ACM
+    17(9), 1974. Raises ValueError for a negative cost, and for an `mtbf` that isn't above 0."""
+    _check(cost, mtbf)
+    return math.sqrt(2 * cost * mtbf)
+
+
+def daly(cost: float, mtbf: float) -> float:
+    """Daly's interval, of higher order: sqrt(2 cost mtbf) (1 + sqrt(cost / 2 mtbf) / 3 + (cost / 2 mtbf) / 9) - cost,
+    and `mtbf` for a cost of at least 2 mtbf. Source: J. T. Daly, A Higher Order Estimate of the Optimum Checkpoint
+    Interval for Restart Dumps, Future Generation Computer Systems 22(3), 2006, equation 37. Raises ValueError like
+    `young`."""
+    _check(cost, mtbf)
+    if cost >= 2 * mtbf:
+        return mtbf
+    share = cost / (2 * mtbf)
+    return math.sqrt(2 * cost * mtbf) * (1 + math.sqrt(share) / 3 + share / 9) - cost
+
+
+def _check(cost: float, mtbf: float) -> None:
+    if not (cost >= 0 and mtbf > 0):
+        raise ValueError(f"a checkpoint costs {cost} s, with a failure in {mtbf} s; both should be times")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.training import measure
+from workshop.engine.training import step_report
 from workshop.engine.training.batches import Batches
 from workshop.engine.training.step_report import COUNT, SUMS, StepReporter
 
@@ -119,7 +119,7 @@ class Loop:
             self.ctx.activity("training")
         self.stopped = self.ctx.stop_requested()
         seconds = time.perf_counter() - began - idle
-        self._per_step = float(measure.step_seconds(gathered[..., :5]).max(axis=0).min())
+        self._per_step = float(step_report.step_seconds(gathered[..., :5]).max(axis=0).min())
         if self.done > self.warm:
             self.reporter.totals.seconds += seconds
         self.seconds += seconds
@@ -130,20 +130,20 @@ class Loop:
 
     def _step(self, number: int, give: Give, row: NDArray[np.float64]) -> None:
         """One step; puts its marks, how many examples there were and its sums into `row`, zeros."""
-        row[measure.BEGIN] = time.time()
+        row[step_report.BEGIN] = time.time()
         with self.ctx.phase("input", account=False):
             arguments, count = give(number)
-        row[measure.INPUT] = time.time()
+        row[step_report.INPUT] = time.time()
         values = self.step(*arguments)
-        row[measure.GRADIENTS : measure.UPDATED] = values[:2]
-        row[measure.UPDATED] = time.time()
+        row[step_report.GRADIENTS : step_report.UPDATED] = values[:2]
+        row[step_report.UPDATED] = time.time()
         if count:
             row[COUNT], row[SUMS:] = count, values[2:]
 
     def _nap(self, row: NDArray[np.float64]) -> float:
         """Rest until the step has taken its pace; returns for how long. All ranks go on at the same moment."""
         began = time.perf_counter()
-        time.sleep(max(self.pace - (row[measure.UPDATED] - row[measure.BEGIN]), 0.0))
+        time.sleep(max(self.pace - (row[step_report.UPDATED] - row[step_report.BEGIN]), 0.0))
         self.ctx.synchronise(account=False)
         return time.perf_counter() - began
 

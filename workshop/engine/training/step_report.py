@@ -1,8 +1,11 @@
-"""Reports of steps: gathered from all ranks block by block, sent as events, added up for the run's metrics."""
+"""Reports of steps: gathered from all ranks block by block, sent as events, added up for the run's metrics.
+
+Measures from the clock of every step: phases, the last rank, images per second. Pure functions of arrays.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.training import measure
 
 # A step's row: the five marks of `measure`, how many examples the rank had, then the sums that its step tells.
 COUNT, SUMS = 5, 6
@@ -44,18 +46,18 @@ class Totals:
     own_examples: list[NDArray[np.float64]] = field(default_factory=list)  # [ranks, steps] of each block
     own_seconds: list[NDArray[np.float64]] = field(default_factory=list)
 
-    def speed(self) -> measure.Speed | None:
+    def speed(self) -> Speed | None:
         """Examples per second over all ranks."""
         if not self.steps:
             return None
-        return measure.speed(np.concatenate(self.step_examples), np.concatenate(self.step_seconds), self.seconds)
+        return speed(np.concatenate(self.step_examples), np.concatenate(self.step_seconds), self.seconds)
 
-    def speeds(self) -> list[measure.Speed] | None:
+    def speeds(self) -> list[Speed] | None:
         """Examples per second of each rank, within its steps."""
         if not self.steps:
             return None
         counts, seconds = np.concatenate(self.own_examples, axis=1), np.concatenate(self.own_seconds, axis=1)
-        speeds_of_ranks = [measure.speed(*pair, pair[1].sum()) for pair in zip(counts, seconds, strict=True)]
+        speeds_of_ranks = [speed(*pair, pair[1].sum()) for pair in zip(counts, seconds, strict=True)]
         return [rate for rate in speeds_of_ranks if rate is not None] if all(speeds_of_ranks) else None
 
 
@@ -90,7 +92,7 @@ class StepReporter:
         with self.ctx.phase("wait", account=False):
             self.ctx.comm.Allgather(np.ascontiguousarray(rows), gathered)
         marks = gathered[..., :5]
-        parts = measure.phases(marks)
+        parts = phases(marks)
         if measured:
             self._add(gathered, parts)
         if keep:
@@ -103,8 +105,8 @@ class StepReporter:
             self.ctx.threads.begin()
         return gathered
 
-    def _add(self, gathered: NDArray[np.float64], parts: measure.Phases) -> None:
-        totals, seconds = self.totals, measure.step_seconds(gathered[..., :5])
+    def _add(self, gathered: NDArray[np.float64], parts: Phases) -> None:
+        totals, seconds = self.totals, step_seconds(gathered[..., :5])
         totals.steps += gathered.shape[1]
         totals.examples += gathered[..., COUNT].sum(axis=1)
         totals.busy += seconds.sum(axis=1)
@@ -132,19 +134,19 @@ class StepReporter:
         if self.ctx.rank != 0:
             return
         examples = gathered[..., COUNT].sum(axis=0)
-        longest = measure.step_seconds(gathered[..., :5]).max(axis=0)
+        longest = step_seconds(gathered[..., :5]).max(axis=0)
         for number in range(gathered.shape[1]):
-            at, step = gathered[0, number, measure.UPDATED], first + number
+            at, step = gathered[0, number, UPDATED], first + number
             for name, (sums, over) in parts.items():
                 if over[number]:
                     self.ctx.emit(name, sums[number] / over[number], step, at)
             if measured:
                 self.ctx.emit("total images/s", examples[number] / longest[number], step, at)
 
-    def _tell_mine(self, first: int, rows: NDArray[np.float64], parts: measure.Phases) -> None:
-        rank, seconds = self.ctx.rank, measure.step_seconds(rows[..., :5])
+    def _tell_mine(self, first: int, rows: NDArray[np.float64], parts: Phases) -> None:
+        rank, seconds = self.ctx.rank, step_seconds(rows[..., :5])
         for number in range(len(rows)):
-            at, step = rows[number, measure.UPDATED], first + number
+            at, step = rows[number, UPDATED], first + number
             self.ctx.emit("images/s", rows[number, COUNT] / seconds[number], step, at)
             for name in ("input", "compute", "communicate", "wait"):
                 self.ctx.account(name, getattr(parts, name)[rank, number], step, at)
@@ -166,3 +168,81 @@ class StepReporter:
 def as_list(values: Any) -> list[float]:
     """An array as metrics carry it."""
     return [float(value) for value in values]
+
+
+# Moments of a step on one rank, in seconds since the epoch.
+BEGIN, INPUT, GRADIENTS, EXCHANGED, UPDATED = range(5)
+Marks = NDArray[np.float64]  # [..., steps, 5]
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Seconds of each rank in each step; every array is float64 [ranks, steps].
+
+    An exchange ends when the last rank arrives. The shortest time of a rank in it counts as moving data, and the
+    other ranks' time beyond that as waiting. So hosts need no common clock.
+    """
+
+    input: NDArray[np.float64]
+    compute: NDArray[np.float64]  # forward, backward and update
+    communicate: NDArray[np.float64]
+    wait: NDArray[np.float64]
+    last: NDArray[np.int64]  # [steps]: the rank that came last
+    late: NDArray[np.float64]  # [steps]: by how many seconds, against the next but last
+
+
+def phases(marks: Marks) -> Phases:
+    """The phases of steps from the marks of all ranks, float64 [ranks, steps, 5]."""
+    in_exchange = np.maximum(marks[..., EXCHANGED] - marks[..., GRADIENTS], 0)
+    least = in_exchange.min(axis=0)
+    ordered = np.sort(in_exchange, axis=0)
+    late = ordered[1] - ordered[0] if len(marks) > 1 else np.zeros(marks.shape[1])
+    return Phases(
+        input=marks[..., INPUT] - marks[..., BEGIN],
+        compute=marks[..., GRADIENTS] - marks[..., INPUT] + marks[..., UPDATED] - marks[..., EXCHANGED],
+        communicate=np.broadcast_to(least, in_exchange.shape),
+        wait=in_exchange - least,
+        last=in_exchange.argmin(axis=0),
+        late=late,
+    )
+
+
+def step_seconds(marks: Marks) -> NDArray[np.float64]:
+    """How long each rank took for each step, [ranks, steps]."""
+    return marks[..., UPDATED] - marks[..., BEGIN]
+
+
+def hidden(marks: Marks, transfers: Sequence[Sequence[tuple[float, float]]]) -> float | None:
+    """The share of the ranks' transfers [(begin, end) in seconds since the epoch, by rank] during which the rank still
+    computed gradients. `marks` are [ranks, steps, 5]. None without transfers."""
+    total, overlapped = 0.0, 0.0
+    for steps, moved in zip(marks, transfers, strict=True):
+        for begin, end in moved:
+            total += end - begin
+            overlap = np.minimum(steps[:, GRADIENTS], end) - np.maximum(steps[:, INPUT], begin)
+            overlapped += float(np.maximum(overlap, 0).sum())
+    return overlapped / total if total > 0 else None
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Examples per second: total examples / total time, ± standard deviation of the steps' speeds / sqrt(steps), and
+    jitter, 1.4826 times their median absolute deviation (the definitions of TensorFlow's tf_cnn_benchmarks)."""
+
+    mean: float
+    deviation: float
+    jitter: float
+
+
+def speed(examples: NDArray[np.float64], seconds: NDArray[np.float64], total_seconds: float) -> Speed | None:
+    """The speed of steps that read `examples` [steps] in `seconds` [steps] each. `total_seconds` include the time
+    between steps. None where nothing was measured."""
+    if len(examples) == 0 or total_seconds <= 0 or (seconds <= 0).any():
+        return None
+    speeds = examples / seconds
+    deviations = np.abs(speeds - np.median(speeds))
+    return Speed(
+        float(examples.sum() / total_seconds),
+        float(speeds.std() / np.sqrt(len(speeds))),
+        float(1.4826 * np.median(deviations)),
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workshop.engine.training import measure
+from workshop.engine.training import step_report
 
 BUCKET = "bucket"  # a span: gradients on their way, in an exchange that overlaps with computing
 
@@ -71,7 +71,7 @@ def ahead(marks: np.ndarray, hosts: Sequence[str]) -> np.ndarray:
     if not marks.size:
         return shift
     names = np.array(hosts)
-    ends = {host: marks[names == host, :, measure.EXCHANGED].min(axis=0) for host in set(hosts)}
+    ends = {host: marks[names == host, :, step_report.EXCHANGED].min(axis=0) for host in set(hosts)}
     for host in ends.keys() - {hosts[0]}:
         shift[names == host] = np.median(ends[host] - ends[hosts[0]])
     return shift
@@ -81,9 +81,9 @@ def _steps(marks: np.ndarray, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
     """The spans of all ranks; `marks` are whole microseconds, so that neighbours touch and never overlap."""
     if not marks.size:
         return
-    parts = measure.phases(marks.astype(np.float64))
-    met = marks[:, :, measure.GRADIENTS] + parts.wait.astype(np.int64)  # when, on each rank's clock, all had come
-    edges = np.insert(marks, measure.EXCHANGED, met, axis=2)
+    parts = step_report.phases(marks.astype(np.float64))
+    met = marks[:, :, step_report.GRADIENTS] + parts.wait.astype(np.int64)  # when, on each rank's clock, all had come
+    edges = np.insert(marks, step_report.EXCHANGED, met, axis=2)
     phases = ("input", "compute", "wait", "exchange", "update")
     for rank, steps in enumerate(edges.tolist()):
         for number, last_rank, step in zip(numbers.tolist(), parts.last.tolist(), steps, strict=True):

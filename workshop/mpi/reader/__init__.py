@@ -9,9 +9,8 @@ from difflib import get_close_matches
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi.reader.build import build
-from workshop.mpi.reader.handlers import HANDLERS
 from workshop.mpi.reader.lines import read_lines
-from workshop.mpi.reader.options import read_options
+from workshop.mpi.reader.options import HANDLERS, read_options
 from workshop.mpi.reader.parsed_options import RESOURCES
 
 __all__ = ["ParsedCommand", "parse", "suggestion"]

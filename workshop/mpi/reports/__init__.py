@@ -9,7 +9,7 @@ from html import unescape
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.mpi.reports import hydra, intel, openmpi_bindings
+from workshop.mpi.reports import intel, openmpi_bindings
 from workshop.mpi.reports.bindings import Kind, MappingReport, wrong
 from workshop.mpi.reports.rank_map import place_ranks
 
@@ -39,7 +39,7 @@ _OTHERS = (
 _READERS: tuple[Callable[[str], MappingReport | None], ...] = (
     openmpi_bindings.read,
     intel.pinning,
-    hydra.read,
+    intel.read,
     intel.ranks,
 )
 

@@ -18,7 +18,7 @@ import psutil
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.notebook.jupyter import keeper, settings
-from workshop.notebook.jupyter.prepare import prepare
+from workshop.notebook.jupyter.settings import prepare
 from workshop.sessions.managed_processes import ChildProcess, serve, url_of, wait_answer
 from workshop.sessions.supervisor import check_port
 

@@ -2,6 +2,10 @@
 
 Nothing leaves the machine (no news, no look for updates, no package index), nobody else gets in, notebooks are opened
 as they are (jupytext would turn scripts into notebooks), and whatever runs in it finds the workshop's programs first.
+
+Files that JupyterLab needs when it starts: its settings, a learner's own copies of the notebooks, and a layout.
+
+The layout shows lab 0 beside the dashboard. It is written once; from then on it is the learner's.
 """
 
 from __future__ import annotations
@@ -11,13 +15,16 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from workshop.core import config, topology
+from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
+from workshop.course import copies
 from workshop.mpi import openmpi
 
 DASHBOARD = "WORKSHOP_DASHBOARD"  # its address, without any token
@@ -184,3 +191,75 @@ def shell(folders: Folders) -> list[str]:
 def _write(path: Path, values: Mapping[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
+
+
+FIRST = "0-first.ipynb"  # what the first layout opens
+
+
+def prepare(say: Callable[[str], None]) -> None:
+    """Bring the learner's folder and JupyterLab's own up to date, and say what is new of the notebooks.
+
+    Raises BadInput where a folder can't be written.
+    """
+    root = config.learners_folder()
+    try:
+        folder_set = folders()
+        root.mkdir(parents=True, exist_ok=True)
+        write(folder_set, root)
+    except OSError as error:
+        raise BadInput(f"JupyterLab's folders can't be made ({error.filename}: {error.strerror}).") from None
+    try:
+        for copied in copies.hand_out(config.notebooks_folder(), root):
+            if copied.what in ("updated", "beside"):
+                say(str(copied))
+    except BadInput as error:
+        say(f"JupyterLab starts without the labs' notebooks. {error}")
+    with suppress(OSError):  # what is opened first is a convenience
+        give_layout(folder_set.workspaces, root)
+
+
+# What JupyterLab calls the file of the workspace at /lab.
+FILE = "default-37a8.jupyterlab-workspace"
+NOTEBOOK_SHARE = 0.55  # of the width
+DASHBOARD_PANEL = "workshop-dashboard:dashboard"  # namespace and name of the panel, as the extension restores it
+
+
+def give_layout(folder: Path, root: Path) -> None:
+    """Write the first layout, with lab 0 of the folder `root`. An existing layout stays, and without lab 0 nothing is
+    written. Raises OSError."""
+    path = folder / FILE
+    if (root / FIRST).is_file() and not path.exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        part = path.with_suffix(".part")  # JupyterLab can't read half a layout
+        part.write_text(json.dumps(_layout()), encoding="utf-8")
+        part.replace(path)
+
+
+def _layout() -> dict[str, Any]:
+    """The workspace as JupyterLab keeps it: lab 0 on the left, the dashboard on the right."""
+    opened = f"notebook:{FIRST}"
+
+    def tabs(widget: str) -> dict[str, Any]:
+        return {"type": "tab-area", "currentIndex": 0, "widgets": [widget]}
+
+    return {
+        "metadata": {"id": "default"},
+        "data": {
+            "layout-restorer:data": {
+                "main": {
+                    "current": opened,
+                    "dock": {
+                        "type": "split-area",
+                        "orientation": "horizontal",
+                        "sizes": [NOTEBOOK_SHARE, 1 - NOTEBOOK_SHARE],
+                        "children": [tabs(opened), tabs(DASHBOARD_PANEL)],
+                    },
+                },
+                "left": {"collapsed": True, "current": None, "visible": True, "widgets": []},
+                "right": {"collapsed": True, "current": None, "visible": True, "widgets": []},
+                "relativeSizes": [0, 1, 0],
+            },
+            opened: {"data": {"path": FIRST, "factory": "Notebook"}},
+            DASHBOARD_PANEL: {"data": {}},
+        },
+    }

@@ -8,7 +8,7 @@ import sys
 
 from workshop.core.errors import WorkshopError
 from workshop.notebook.jupyter import settings
-from workshop.notebook.jupyter.prepare import prepare
+from workshop.notebook.jupyter.settings import prepare
 
 
 def main() -> None:

@@ -1,8 +1,13 @@
-"""Texts of GIFT: Markdown whose formulas are in the notation that MathJax finds in Moodle, and plain text."""
+"""Texts of GIFT: Markdown whose formulas are in the notation that MathJax finds in Moodle, and plain text.
+
+What is lost where a deck is read from GIFT or written as GIFT.
+"""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Any
 
 # A formula of ours, outside of code; a formula in Moodle's Markdown; a formula in a text without a format.
 _OURS = re.compile(
@@ -70,3 +75,18 @@ def _lines(text: str) -> str:
     """Escape what begins a list, heading or table at the beginning of a line."""
     lines = (_BEGINS.sub(r"\\", line.strip()) for line in text.split("\n"))
     return "\n".join(_NUMBERED.sub(r"\1\\", line) for line in lines)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss: something that GIFT can't carry, or that a deck can't contain."""
+
+    question: str  # its id or title; empty for the whole deck
+    what: str  # in words
+    part: str = ""  # a field of the question or the deck; "question" for all of it; empty if decks have no such field
+
+    def __str__(self) -> str:
+        return f"{self.question}: {self.what}" if self.question else self.what
+
+    def as_json(self) -> dict[str, Any]:
+        return {"question": self.question or None, "part": self.part or None, "what": self.what}

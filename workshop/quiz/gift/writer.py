@@ -15,14 +15,12 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import rendering
 from workshop.quiz.deck import Deck, ask
-from workshop.quiz.gift.loss import Loss
-from workshop.quiz.gift.texts import to_moodle
+from workshop.quiz.gift.texts import Loss, to_moodle
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.randomisation import written
 from workshop.quiz.types import Question
 from workshop.quiz.types.match import Match
-from workshop.quiz.types.number import Number, value_of
-from workshop.quiz.types.text import Text
+from workshop.quiz.types.number import Number, Text, value_of
 
 USUAL_SECONDS = Deck.model_fields["seconds"].default
 TYPES = frozenset({"single", "multiple", "number", "match", "text"})  # that GIFT has

@@ -17,12 +17,10 @@ from workshop.quiz.randomisation import LETTERS
 from workshop.quiz.results.record import Results, RoundAnswer
 from workshop.quiz.types import DrawnQuestion, Question
 from workshop.quiz.types.choice import WithOptions
-from workshop.quiz.types.match import Match
-from workshop.quiz.types.number import Number, Quantity
-from workshop.quiz.types.order import Order
+from workshop.quiz.types.match import Match, Order
+from workshop.quiz.types.number import Number, Quantity, Text
 from workshop.quiz.types.place import Place
 from workshop.quiz.types.predict import Predict
-from workshop.quiz.types.text import Text
 
 MOST_ANSWERS = 12  # different answers in a chart of answers in words
 MOST_VALUES = 500  # values in a chart

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Sequence
 from workshop.core import words as say
 from workshop.quiz import rendering
 from workshop.quiz.results.answers import AnswerChoice
-from workshop.quiz.results.findings import RoundFindings
-from workshop.quiz.results.items import Item
+from workshop.quiz.results.findings import Item, RoundFindings
 from workshop.quiz.results.record import Results
 from workshop.report import cards as parts
 from workshop.report.cards import Card, Part, bar, line, table, words

@@ -10,12 +10,10 @@ from pydantic import Field
 
 from workshop.quiz.types.base import DrawnQuestion, Mark, Question
 from workshop.quiz.types.choice import Multiple, Poll, Single
-from workshop.quiz.types.match import Match
-from workshop.quiz.types.number import Number
-from workshop.quiz.types.order import Order
+from workshop.quiz.types.match import Match, Order
+from workshop.quiz.types.number import Number, Text
 from workshop.quiz.types.place import Place
 from workshop.quiz.types.predict import Predict
-from workshop.quiz.types.text import Text
 
 __all__ = ["CLASSES", "AnyQuestion", "DrawnQuestion", "Mark", "Question"]
 

@@ -18,10 +18,9 @@ from workshop.mpi import command_lines, mapper, openmpi
 from workshop.mpi.implementations import IMPLEMENTATIONS, implementation, read_placement
 from workshop.mpi.mapper import Prediction
 from workshop.quiz import text_input
-from workshop.quiz.form_errors import DeckMistake, Where
+from workshop.quiz.form_errors import DeckMistake, Where, model_problems, mpi_problems
 from workshop.quiz.parts import Composed, Line, NearPlacement, Picture
 from workshop.quiz.rendering import html
-from workshop.quiz.run_errors import model_problems, mpi_problems
 from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question
 from workshop.report.analysis.difference import difference, sentences
 

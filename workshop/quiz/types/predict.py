@@ -9,10 +9,9 @@ from pydantic import Field
 
 from workshop.core.placement import Placement
 from workshop.quiz import text_input
-from workshop.quiz.form_errors import DeckMistake
+from workshop.quiz.form_errors import DeckMistake, run_problems
 from workshop.quiz.parts import Line, Name, Picture, RunWanted, Tolerance
 from workshop.quiz.randomisation import measured
-from workshop.quiz.run_errors import run_problems
 from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, uncomputable
 from workshop.quiz.types.number import Quantity, within
 from workshop.registry import workload

@@ -1,19 +1,21 @@
-"""Findings, and the facts that they rest on."""
+"""Findings, and the facts that they rest on.
+
+Scores of models on held-out images, from 0 to 1, as texts.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from workshop.core import topology
 from workshop.core.placement import POLLING, USUAL_MPI
+from workshop.core.words import quantity
 from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.report.analysis.balance import Balance, Totals, balance
-from workshop.report.analysis.oversubscription import Oversubscription, oversubscription, threads_of
-from workshop.report.analysis.scores import number
-from workshop.report.analysis.threads import core_waits
+from workshop.report.analysis.threads import Oversubscription, core_waits, oversubscription, threads_of
 from workshop.store.records import RunRecord
 
 # A slow network, inside a host (False) and between hosts (True): seconds of a message, bytes per second.
@@ -200,3 +202,18 @@ def facts(run: RunRecord, totals: Totals) -> Facts:
 
 def _cores(units: Iterable[Mapping[str, Any]]) -> set[tuple[str, int]]:
     return {(unit["host"], unit["core"]) for unit in units}
+
+
+def percent(value: float) -> str:
+    """A score as a percentage: 93.1 %."""
+    return quantity(100 * value, "%")
+
+
+def points(value: float) -> str:
+    """A difference of two percentages."""
+    return quantity(100 * value, "points")
+
+
+def number(value: Any) -> TypeGuard[float]:
+    """Whether this is one, and finite."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

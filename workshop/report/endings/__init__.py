@@ -13,7 +13,7 @@ from workshop.report.activity import duration
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.analysis.findings import facts as facts_of
-from workshop.report.expressions import LINE_BREAK
+from workshop.report.rules import LINE_BREAK
 from workshop.store.records import RunRecord
 
 LONG = 400  # characters of somebody else's words; the run's error has all of them

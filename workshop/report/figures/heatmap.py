@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from workshop.core.words import quantity
 from workshop.report.figures import marks, theme
-from workshop.report.figures.points import BEST, FAILED, NOTHING, PRUNED, Point, best, safe
+from workshop.report.figures.marks import BEST, FAILED, NOTHING, PRUNED, Point, best, safe
 
 DARK = 0.5  # share of the scale from which words are white
 WRITTEN = 12  # columns up to which a cell has room for its value

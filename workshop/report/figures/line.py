@@ -10,18 +10,7 @@ import plotly.graph_objects as go
 
 from workshop.core.words import quantity, size
 from workshop.report.figures import marks, theme
-from workshop.report.figures.points import (
-    BEST,
-    CHOSEN,
-    FAILED,
-    NOTHING,
-    PRUNED,
-    Point,
-    as_axis,
-    best,
-    interval,
-    safe,
-)
+from workshop.report.figures.marks import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point, as_axis, best, interval, safe
 
 Ideal = Literal["", "faster", "shorter"]
 HEIGHT = 360  # pixels

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import plotly.graph_objects as go
 
 from workshop.core import topology, words
-from workshop.report.analysis.oversubscription import Oversubscription, oversubscription
+from workshop.report.analysis.threads import Oversubscription, oversubscription
 from workshop.report.figures import theme
 
 GAP = 0.13  # between boxes, and from a box to what it holds; a processing unit is 1 high

@@ -15,7 +15,7 @@ from workshop.extension import MESSAGES
 from workshop.report.cards import Card, Part, figure, line, table
 from workshop.report.cards import words as text
 from workshop.report.figures.heatmap import heatmap
-from workshop.report.figures.points import Point
+from workshop.report.figures.marks import Point
 from workshop.report.snapshot import Snapshot
 
 Matrix = NDArray[np.int64]  # (ranks, ranks), by sender and receiver

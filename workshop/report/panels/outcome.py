@@ -23,7 +23,7 @@ from workshop.registry import labs
 from workshop.report.actions import actions, run_like, without_options
 from workshop.report.analysis.balance import balance
 from workshop.report.analysis.difference import AS_MEANT, aligned, difference, sentences
-from workshop.report.analysis.oversubscription import threads_of
+from workshop.report.analysis.threads import threads_of
 from workshop.report.cards import Card, Part, about, figure, fold, line, link, links, tiles, words
 from workshop.report.endings import failure_words
 from workshop.report.figures.machine import WIDTH, machine_picture

@@ -6,12 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.engine.training.checkpoint_interval import daly, young
+from workshop.engine.training.checkpoint import daly, young
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.findings import Facts
-from workshop.report.analysis.scores import number
-from workshop.report.training.time_use import evaluation_share
-from workshop.report.training.waits import waiting
+from workshop.report.analysis.findings import Facts, number
+from workshop.report.training.waits import evaluation_share, waiting
 
 GUESSING = math.log(10)  # cross-entropy of a network that finds each of the ten digits equally probable
 

@@ -13,16 +13,15 @@ import plotly.graph_objects as go
 
 from workshop.core import words as say
 from workshop.core.words import size
-from workshop.report.analysis import scores
+from workshop.report.analysis import findings
 from workshop.report.cards import Card, Part, about, figure, line, picture, pictures, table, tiles, words
 from workshop.report.figures import marks, theme
-from workshop.report.figures.shares import rings
+from workshop.report.figures.bars import rings
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
-from workshop.report.training.time_use import evaluation_share
-from workshop.report.training.time_use import spent as time_spent
 from workshop.report.training.timeline import timeline as drawn
-from workshop.report.training.waits import waiting_sentence
+from workshop.report.training.waits import evaluation_share, waiting_sentence
+from workshop.report.training.waits import spent as time_spent
 
 TIMELINE = "timeline.json"
 MISCLASSIFIED = "misclassified.json"
@@ -103,7 +102,7 @@ def _by_rank(snapshot: Snapshot) -> list[Part]:
 
 
 def _percent(value: float) -> str:
-    return scores.percent(value) if math.isfinite(value) else "–"
+    return findings.percent(value) if math.isfinite(value) else "–"
 
 
 def _letters(hashes: Sequence[str]) -> list[str]:

@@ -36,7 +36,7 @@ from workshop.sessions.fork.request import Request
 WORD = struct.Struct("i")  # the number of a process
 LEAVE = 1.0  # seconds within which those that were forked end
 REAPED = 2.0  # seconds for which others can still read how a rank has ended
-FIRST = ("ipyparallel.serialize", "workshop.engine.cells", "workshop.engine.host", "workshop.engine.ipython")
+FIRST = ("ipyparallel.serialize", "workshop.engine.cells", "workshop.engine.host", "workshop.engine.host")
 # No module that imports MPI is among these: a placement says which MPI that is.
 LIBRARIES = ("tensorflow", "keras")
 

@@ -14,7 +14,7 @@ from workshop.report.cards import Card, Part, about, code, figure, table
 from workshop.report.figures.bars import grouped, settings
 from workshop.report.figures.heatmap import heatmap, legend
 from workshop.report.figures.line import line as drawn_line
-from workshop.report.figures.points import Point
+from workshop.report.figures.marks import Point
 from workshop.study.cards import (
     axis_words,
     best_card,

@@ -10,8 +10,7 @@ from typing import Any, Literal
 import yaml
 from pydantic import BaseModel
 
-from workshop.report.expressions import Text
-from workshop.report.rules import Rule
+from workshop.report.rules import Rule, Text
 
 
 class Step(BaseModel, frozen=True, extra="forbid"):

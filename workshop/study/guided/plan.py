@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from workshop import mpi
 from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import USUAL_MPI
 from workshop.extension import Params
-from workshop.mpi import inventory
 from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.registry import workload
 from workshop.store.records import SessionRecord, StudyRecord, Trial
@@ -146,7 +146,7 @@ def plan_here(
     local = session is None or session.site.get("kind") == "local"
     cores = topology.allowed_cores(machine) if local else len({unit["core"] for unit in machine["units"]})
     hosts = [host["name"] for host in (session.placement.get("hosts") or ())] if session is not None else []
-    return plan(guide, given_params, cores, inventory.installed(), thorough=thorough, steps=steps, hosts=hosts)
+    return plan(guide, given_params, cores, mpi.installed(), thorough=thorough, steps=steps, hosts=hosts)
 
 
 class GuidedOptions(Params):
@@ -178,7 +178,7 @@ def ask_for(guide: Guide, store: Store, study_id: int, steps: str) -> StudyRecor
     yet. Raises BadInput if somebody else runs the study."""
     with runner.working_on(store, study_id) as me:
         setting = Setting.read(guide, store.study(study_id).description)
-        store.ask_study(study_id, me, setting.wanting(steps, inventory.installed()).description())
+        store.ask_study(study_id, me, setting.wanting(steps, mpi.installed()).description())
     return store.study(study_id)
 
 

@@ -15,7 +15,7 @@ from workshop.core import words
 from workshop.extension import load
 from workshop.report.analysis.findings import finite
 from workshop.report.rules import holding, with_sentences
-from workshop.report.training.time_use import as_long_run
+from workshop.report.training.waits import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
 from workshop.study.guided.cells import cells, key

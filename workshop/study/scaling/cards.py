@@ -11,7 +11,7 @@ from workshop.report.analysis.balance import PHASES
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.figures import theme
 from workshop.report.figures.line import line as drawn
-from workshop.report.figures.points import Point
+from workshop.report.figures.marks import Point
 from workshop.study.cards import pick, point, rate_words, runs_card, verdict
 from workshop.study.scaling.efficiency import PublishedSpeedUp, references, serial_share
 from workshop.study.scaling.kind import ScalingReport

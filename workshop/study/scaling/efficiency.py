@@ -17,7 +17,7 @@ from typing import Any
 from workshop.core import words
 from workshop.report.analysis.balance import PHASES, Totals
 from workshop.report.analysis.findings import facts
-from workshop.report.analysis.oversubscription import Oversubscription, asked_threads
+from workshop.report.analysis.threads import Oversubscription, asked_threads
 from workshop.report.training.waits import sentence, waiting
 from workshop.store.records import RunRecord
 from workshop.study.results import CellResult

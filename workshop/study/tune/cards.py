@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from workshop.core import words
 from workshop.report.cards import Card, Part, about, code, figure
 from workshop.report.figures import marks, theme
-from workshop.report.figures.points import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point
+from workshop.report.figures.marks import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point
 from workshop.study.cards import axis_words, best_card, cells_table, pick, point, runs_card, verdict
 from workshop.study.results import cell_key, results
 from workshop.study.trials import RESULTS, status

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from workshop import mpi
 from workshop.core import config, machines, words
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.memory import Gauge
 from workshop.core.placement import USUAL_MPI, Placement, default_for
 from workshop.extension import Params, Tuning, Workload, load
-from workshop.mpi import inventory
 from workshop.registry import workloads
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
@@ -131,7 +131,7 @@ def plan_here(
     def takes(placement: Placement) -> None:
         client.placement_in(session, placement.as_json())
 
-    mpis = inventory.installed()
+    mpis = mpi.installed()
     return plan(
         workload,
         given_params,
@@ -208,8 +208,8 @@ def _begin(
     value of the first knob; with the first MPI that supports them."""
     first, lead = {name: values[0] for name, values in knobs.items()}, next(iter(knobs))
     ways = [{**first, lead: value} for value in knobs[lead]]
-    for mpi in dict.fromkeys(spot.mpi for spot in possible_spots):
-        ours = [spot for spot in possible_spots if spot.mpi == mpi]
+    for name in dict.fromkeys(spot.mpi for spot in possible_spots):
+        ours = [spot for spot in possible_spots if spot.mpi == name]
         good = min(
             ours,
             key=lambda spot: (

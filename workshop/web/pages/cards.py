@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from workshop.report import html
-from workshop.report.analysis.oversubscription import threads_of
+from workshop.report.analysis.threads import threads_of
 from workshop.report.cards import Card, Part
 from workshop.report.machine_picture import machine_card
 from workshop.web.pages import blocks, frame, links

@@ -9,10 +9,10 @@ from typing import Any
 import streamlit as st
 from pydantic import BaseModel
 
+from workshop import mpi
 from workshop.core.errors import BadInput
 from workshop.core.forms import EARLIER, LONGEST_NUMBER, applies, extra, is_run_number, param_of_runs
 from workshop.core.placement import USUAL_MPI, Placement
-from workshop.mpi import inventory
 from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.web.pages.blocks import abreast
 
@@ -170,7 +170,7 @@ def placement_form(
     """Widgets for the fields of a placement with these `names`; other fields keep the given values. Its hosts stay;
     other MPIs can be chosen where they are installed. `most` is that of `model_form`. Raises BadInput for values that
     can't be read."""
-    all_mpis, installed = IMPLEMENTATIONS, inventory.installed()
+    all_mpis, installed = IMPLEMENTATIONS, mpi.installed()
     hidden = {"hosts", *(Placement.model_fields.keys() - names)} | (set() if set(installed) - {USUAL_MPI} else {"mpi"})
     choices = {"mpi": {name: all_mpis[name].title for name in installed}}
     values, _ = model_form(Placement, start_values, key, advanced=FOLDED, hidden=hidden, choices=choices, most=most)

@@ -7,17 +7,18 @@ from typing import Any
 
 import streamlit as st
 
+from workshop import mpi
 from workshop.core import topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Host, Placement
 from workshop.core.words import listed
-from workshop.mpi import inventory, mapper, reports
+from workshop.mpi import mapper, reports
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
-from workshop.mpi.reports.masks import mask
+from workshop.mpi.reports.openmpi_bindings import mask
 from workshop.registry import first_workload
 from workshop.report.analysis.difference import AS_MEANT, Difference, aligned, difference, sentences
-from workshop.report.analysis.oversubscription import oversubscription
+from workshop.report.analysis.threads import oversubscription
 from workshop.report.failures import failures
 from workshop.report.figures.machine import machine_picture, sharing_words
 from workshop.report.panels.outcome import LEGEND
@@ -57,7 +58,7 @@ def page() -> None:
             here = session.site["kind"] == "local"
             cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})
             hosts = tuple(Host(**host) for host in session.placement.get("hosts") or [])
-            guided_failures(session, identity, failures(cores, hosts, inventory.installed()))
+            guided_failures(session, identity, failures(cores, hosts, mpi.installed()))
     with compose:
         _compose(session, identity)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.quiz.live import state
+from workshop.quiz import live
 from workshop.store.records import Identity
 from workshop.web.quiz import measurement
 from workshop.web.quiz.room import Room
@@ -30,26 +30,26 @@ async def _do(room: Room, do: str, value: Any, identity: Identity) -> None:
         case "remove":
             await room.remove(value if isinstance(value, list) else [value])
         case "next":
-            await _forward(room, state.next_)
+            await _forward(room, live.next_)
         case "skip":
-            await _forward(room, state.skip)
+            await _forward(room, live.skip)
             await asyncio.to_thread(measurement.cancel, room.store, now.runs)
         case "close":
-            await room.become(state.close(now, time.time()))
+            await room.become(live.close(now, time.time()))
         case "discuss":
             if not room.twice:
                 raise BadInput("The class can't vote twice on this question: it is a poll, or the round has one vote.")
-            await room.discuss(state.TALK if value is None else value)
+            await room.discuss(live.TALK if value is None else value)
         case "vote":
-            await room.become(state.vote_again(now, room.limits[now.position], time.time()))
+            await room.become(live.vote_again(now, room.limits[now.position], time.time()))
         case "pause":
-            await room.become(state.pause(now, time.time()))
+            await room.become(live.pause(now, time.time()))
         case "resume":
-            await room.become(state.resume(now, time.time()))
+            await room.become(live.resume(now, time.time()))
         case "extend":
-            await room.become(state.extend(now, state.REOPENED if value is None else value, time.time()))
+            await room.become(live.extend(now, live.REOPENED if value is None else value, time.time()))
         case "reopen":
-            await room.become(state.reopen(now, time.time(), state.REOPENED if value is None else value))
+            await room.become(live.reopen(now, time.time(), live.REOPENED if value is None else value))
         case "explain":
             if measured and now.phase == "closed":
                 raise BadInput("The answer has to be measured first: run it, or skip the question.")
@@ -57,26 +57,26 @@ async def _do(room: Room, do: str, value: Any, identity: Identity) -> None:
         case "run":
             if current is None or not measured:
                 raise BadInput("There is nothing to measure in this question.")
-            state.run(now, {})  # refused before anything is submitted
+            live.run(now, {})  # refused before anything is submitted
             question: Any = current.question  # a Predict, since it is measured
             runs = await asyncio.to_thread(measurement.submit, room.store, room.record.session, question, identity)
-            await room.become(state.run(room.state, runs))
+            await room.become(live.run(room.state, runs))
         case "ranking":
             if not room.ranked:
                 raise BadInput("This round has no ranking.")
-            await room.become(state.ranking(now))
+            await room.become(live.ranking(now))
         case "podium":
-            await room.become(state.podium(now))
+            await room.become(live.podium(now))
         case "lock" | "unlock":
-            await room.become(state.lock(now, do == "lock"))
+            await room.become(live.lock(now, do == "lock"))
         case "end":
-            await room.become(state.end(now))
+            await room.become(live.end(now))
             await asyncio.to_thread(measurement.cancel, room.store, now.runs)
         case _:
             raise BadInput(f"There is no command {do[:40]!r}.")
 
 
-async def _forward(room: Room, go: Callable[..., state.RoundState]) -> None:
+async def _forward(room: Room, go: Callable[..., live.RoundState]) -> None:
     """Open the next question, whose clock begins when it is ready to be shown."""
     before, former_question = room.state, room.current
     new = go(before, room.ids, room.limits, time.time())

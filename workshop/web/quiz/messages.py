@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from workshop.quiz.live.state import WORTH_TALKING, ballot, first_vote, possible, rules
+from workshop.quiz.live import WORTH_TALKING, ballot, first_vote, possible, rules
 from workshop.web.quiz.client import dumps
 from workshop.web.quiz.participants import Participant
 from workshop.web.quiz.question import RoundQuestion

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from workshop.quiz.live.state import Ranking, rank
+from workshop.quiz.live import Ranking, rank
 from workshop.store.records import QuizAnswer, QuizPlayer
 from workshop.web.quiz.client import Client
 

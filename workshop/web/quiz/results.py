@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.quiz.results import gradebook, reader, spreadsheets
+from workshop.quiz.results import record, spreadsheets
 from workshop.quiz.results.cards import cards, head
 from workshop.quiz.results.findings import RoundFindings, find
 from workshop.report import html
@@ -57,8 +57,8 @@ def write_report(findings: RoundFindings, template: str = "report", **values: An
     return page.encode("utf-8", "replace")
 
 
-def _grades(kind: gradebook.Kind, findings: RoundFindings) -> bytes:
-    return gradebook.of_round(findings).write(kind)
+def _grades(kind: spreadsheets.Kind, findings: RoundFindings) -> bytes:
+    return spreadsheets.of_round(findings).write(kind)
 
 
 # By the ending of an address: the writer of the file, its media type, and the text of the link to it.
@@ -66,7 +66,7 @@ FILES: dict[str, tuple[Callable[[RoundFindings], bytes], str, str]] = {
     "csv": (spreadsheets.csv, CSV, "Answers as CSV"),
     "xlsx": (spreadsheets.xlsx, XLSX, "Workbook (XLSX)"),
     "html": (write_report, "text/html; charset=utf-8", "Class report"),
-    **{f"grades-{kind}.csv": (partial(_grades, kind), CSV, title) for kind, title in gradebook.TITLES.items()},
+    **{f"grades-{kind}.csv": (partial(_grades, kind), CSV, title) for kind, title in spreadsheets.TITLES.items()},
 }
 
 
@@ -110,7 +110,7 @@ def _message(words: str, status: int) -> Response:
 
 def _findings(store: Store, request: Request) -> RoundFindings:
     """The findings that an address asks for. Raises BadInput."""
-    results = reader.read(store, request.path_params["id"])
+    results = record.read(store, request.path_params["id"])
     return find(results, anonymous="anonymous" in request.query_params)
 
 

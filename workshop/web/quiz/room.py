@@ -14,9 +14,8 @@ from contextlib import suppress
 from typing import Any
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz import truth
-from workshop.quiz.live import state
-from workshop.quiz.live.state import RoundState
+from workshop.quiz import live, truth
+from workshop.quiz.live import RoundState
 from workshop.sessions.client import wait
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
@@ -309,7 +308,7 @@ class Room(LiveRound):
         assert self.current is not None, "a question was asked"
         question = self.current.question.id
         await self.become(
-            state.discuss(self.state, question, time.time(), seconds), (question, state.first_vote(question))
+            live.discuss(self.state, question, time.time(), seconds), (question, live.first_vote(question))
         )
 
     async def judge(self, first: bool = False) -> dict[int, tuple[float, bool | None, float]]:
@@ -317,7 +316,7 @@ class Room(LiveRound):
         points. Raises WorkshopError."""
         assert self.current is not None, "a question was asked"
         current, question = self.current, self.current.question.id
-        answers = self.participants.answers(state.first_vote(question) if first else question)
+        answers = self.participants.answers(live.first_vote(question) if first else question)
         await current.judge(answer.answer for answer in answers)
         await asyncio.to_thread(current.solution)
         bonus = bool(self.record.settings.get("speed_bonus")) and not current.question.measured
@@ -326,7 +325,7 @@ class Room(LiveRound):
             mark = current.mark(answer_record.answer)
             assert mark is not None, "it was judged above"
             seconds = answer_record.seconds or 0.0
-            points = state.points(
+            points = live.points(
                 mark.share,
                 mark.right,
                 0.0 if first else current.worth,
@@ -352,13 +351,13 @@ class Room(LiveRound):
     async def explain(self, truth: dict[str, Any] | None = None) -> None:
         """Judge, then show what is right. Under the lock."""
         assert self.current is not None, "a question was asked"
-        new = state.explain(self.state, self.current.question.id, truth)
+        new = live.explain(self.state, self.current.question.id, truth)
         if truth is not None:
             self.current.take_truth(truth["value"])
         question = self.current.question.id
         votes = {question: await self.judge()}
         if question in self.state.voted_twice:
-            votes[state.first_vote(question)] = await self.judge(first=True)
+            votes[live.first_vote(question)] = await self.judge(first=True)
         for name, judged in votes.items():
             await asyncio.to_thread(self.store.judge_answers, self.record.id, name, judged)
             self.participants.judged(name, judged)
@@ -433,7 +432,7 @@ class Room(LiveRound):
                     log.exception("answers of question %s could not be judged", question.id)
                     problem = FAULT
             # Whatever happened, the round ends in a state from which its host can go on.
-            await self.become(state.failed(self.state, problem or "The runs told no value."))
+            await self.become(live.failed(self.state, problem or "The runs told no value."))
 
     def _stop_clock(self) -> None:
         if self._timer is not None:
@@ -443,8 +442,8 @@ class Room(LiveRound):
     async def _time_up(self) -> None:
         async with self.lock:
             now = time.time()
-            if state.due(self.state, now):
-                await self.become(state.close(self.state, now))
+            if live.due(self.state, now):
+                await self.become(live.close(self.state, now))
             elif self.state.phase == "question":
                 self.schedule()
 

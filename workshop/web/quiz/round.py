@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from workshop.quiz import live
 from workshop.quiz.deck import Deck
-from workshop.quiz.live import state
-from workshop.quiz.live.state import RoundState
+from workshop.quiz.live import RoundState
 from workshop.store.records import QuizRound
 from workshop.web.quiz.participants import Participants
 from workshop.web.quiz.question import RoundQuestion
@@ -43,4 +43,4 @@ class LiveRound:
     @property
     def ballot(self) -> str | None:
         """The name of the vote that is open, or was the last one."""
-        return state.ballot(self.current.question.id, self.state.vote) if self.current else None
+        return live.ballot(self.current.question.id, self.state.vote) if self.current else None

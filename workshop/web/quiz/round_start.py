@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from workshop.core.errors import BadInput
+from workshop.quiz import live
 from workshop.quiz.deck import Deck
-from workshop.quiz.live import state
-from workshop.quiz.live.state import RoundState
+from workshop.quiz.live import RoundState
 from workshop.store.records import Identity, QuizRound
 from workshop.store.store import Store
 from workshop.web.actions import only_instructor
@@ -51,7 +51,7 @@ def end_round(store: Store, identity: Identity, round_id: int) -> None:
     if record.kind != "live":
         raise BadInput(f"Quiz round {round_id} is not a live one; it ends with its last answer.")
     former = RoundState.from_json(record.state)
-    store.set_round_state(round_id, state.end(former).as_json(), ended=True, former=former.version)
+    store.set_round_state(round_id, live.end(former).as_json(), ended=True, former=former.version)
     measurement.cancel(store, former.runs)
 
 

@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from workshop.core.errors import BadInput, WorkshopError
-from workshop.quiz import catalogue, pictures, self_study
+from workshop.quiz import pictures, reader, self_study
 from workshop.quiz.deck import Deck
 from workshop.quiz.self_study import QuizLearner
 from workshop.store.store import Store
@@ -64,7 +64,7 @@ def _deck(request: Request) -> tuple[Deck, Path]:
     """The deck of an address. Raises BadInput, also for those who came in by the code of a round and see that only."""
     if request.state.identity.role == "player":
         raise BadInput("Quizzes to learn from are for those in the class; come in at /join.")
-    return catalogue.deck(request.path_params["deck"])
+    return reader.deck(request.path_params["deck"])
 
 
 def _page(request: Request) -> Response:

@@ -4,12 +4,14 @@ Times are counted as there (osu_latency.c, osu_bw.c, osu_bibw.c, osu_allreduce.c
 half a round trip; a bandwidth has 64 messages on the way, then one acknowledgement; a collective's time is each rank's
 mean over the iterations, of which the mean, the lowest and the highest over ranks count. Unlike there, iterations are
 in five parts, of which the quickest counts. Every call goes through mpi4py, which adds some tenths of a microsecond.
+
+Measured operations as tables in the form of the OSU micro-benchmarks. Doesn't load MPI.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -175,3 +177,23 @@ def seconds_each(comm: Any, name: str, call: Call, turns: int) -> float:
         total += time.perf_counter() - began
         comm.Barrier()
     return total / turns
+
+
+COLUMNS = {
+    "latency": ["Latency (us)"],
+    "bandwidth": ["Bandwidth (MB/s)"],
+    "bidirectional": ["Bandwidth (MB/s)"],
+}
+OF_RANKS = ["Avg Latency(us)", "Min Latency(us)", "Max Latency(us)"]
+
+
+def osu_table(name: str, sizes: Sequence[int], timings: Sequence[Sequence[float]]) -> str:
+    """One operation by size: a latency, a bandwidth, or a collective's mean, lowest and highest over ranks; each of
+    `timings` is like `operations.Timing`."""
+    columns = COLUMNS.get(name, OF_RANKS)
+    lines = [f"# {name}", "".join(["# Size    ", *(f"{column:>20}" for column in columns), f"{'Iterations':>16}"])]
+    for size, (*seconds, iterations) in zip(sizes, timings, strict=False):
+        streams = "MB/s" in columns[0]
+        values = [size / seconds[0] / 1e6] if streams else [value * 1e6 for value in seconds[: len(columns)]]
+        lines.append("".join([f"{size:<10}", *(f"{value:20.2f}" for value in values), f"{iterations:16.0f}"]))
+    return "\n".join(lines) + "\n"

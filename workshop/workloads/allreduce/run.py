@@ -17,8 +17,7 @@ from workshop.engine.context import RankContext, library
 from workshop.workloads.allreduce import COLLECTIVES, NUMBER, AllReduceParams, check_ranks, operations
 from workshop.workloads.allreduce.algorithms import algorithms_of, unknown_algorithms
 from workshop.workloads.allreduce.methods import Method, method, obstacle
-from workshop.workloads.allreduce.operations import Timing
-from workshop.workloads.allreduce.table import osu_table
+from workshop.workloads.allreduce.operations import Timing, osu_table
 
 BUDGET = 0.1  # seconds that a size is repeated for, if that is more often than asked for
 MOST_REPEATS = 1000  # repeats

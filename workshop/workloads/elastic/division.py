@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.data.shards import order, shard
+from workshop.engine.data import order, shard
 
 Span = tuple[int, int]  # begin and end, places in an epoch's permutation
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
-from workshop.engine.training.checkpoint_interval import young
+from workshop.engine.training.checkpoint import young
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, line, table

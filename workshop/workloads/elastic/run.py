@@ -19,7 +19,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.engine.context import RankContext
 from workshop.engine.training import checkpoint
 from workshop.engine.training.checkpoint_writer import CheckpointWriter, totals
-from workshop.engine.training.weights import digest
+from workshop.engine.training.training_run import digest
 from workshop.workloads.elastic import ElasticParams, division
 from workshop.workloads.elastic.communicator import Membership, RankLost, check_tolerance
 from workshop.workloads.elastic.kills import Kill, draw_kill, parse_kills, random_mean

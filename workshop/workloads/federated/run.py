@@ -22,11 +22,10 @@ from workshop.workloads.federated import FederatedParams, messages
 from workshop.workloads.federated.mathematics.partition import participants
 from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel, home
 from workshop.workloads.federated.params import Learning
-from workshop.workloads.federated.training.digits import digits
 from workshop.workloads.federated.training.learner import LocalLearner, Vector
 from workshop.workloads.federated.training.rank import Rank, RoundStopped
 from workshop.workloads.federated.training.results import RoundResults
-from workshop.workloads.federated.training.task import Labels, Maker
+from workshop.workloads.federated.training.task import Labels, Maker, digits
 from workshop.workloads.federated.training.ways import THREE, AloneWay, CentralisedWay, FederatedWay, Way, ways_of
 
 

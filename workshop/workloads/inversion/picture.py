@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from workshop.workloads.mnist.data.digits import SIDE
+from workshop.workloads.mnist.data.images import SIDE
 
 SCALE = 3  # by which pixels are enlarged
 COLUMNS, MOST = 8, 32  # digits beside each other, and in all

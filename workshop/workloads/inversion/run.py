@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
-from workshop.engine.data.shards import order
+from workshop.engine.data import order
 from workshop.engine.tensorflow import tensorflow
 from workshop.workloads.federated.mathematics.aggregation import usable
 from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.inversion import InversionParams, first_digits
-from workshop.workloads.inversion.attack import AttackInput, recover
-from workshop.workloads.inversion.likeness import matched, nearest, psnr
+from workshop.workloads.inversion.attack import AttackInput, matched, nearest, psnr, recover
 from workshop.workloads.inversion.picture import draw_pairs
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data import images as data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from workshop.engine.data.shards import blocks
+from workshop.engine.data import blocks
 from workshop.workloads.kmeans.numpy_kernel import Floats
 
 BLOCK = 8192  # points that one seed makes

@@ -19,7 +19,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.workloads.kmeans.data import Source
 from workshop.workloads.kmeans.numpy_kernel import BLOCK, Floats
 from workshop.workloads.kmeans.shards import Shard, centre, mean_variance

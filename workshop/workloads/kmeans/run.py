@@ -13,7 +13,7 @@ from mpi4py import MPI
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.workloads.kmeans import KMeansParams, daal, photo
 from workshop.workloads.kmeans.data import Blobs, Pixels, Source
 from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online, plus_plus, random_points

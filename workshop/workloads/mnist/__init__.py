@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from workshop.engine.fields import (
     ADVANCED,
+    KNOBS,
     Accumulate,
     Bucket,
     Compression,
@@ -21,7 +22,6 @@ from workshop.engine.fields import (
     setting,
 )
 from workshop.engine.training import CHECKPOINTS, METRICS
-from workshop.engine.training.knobs import KNOBS
 from workshop.extension import Artifacts, Extension, Params, Preset, RunPrediction, Scaling, Tuning, Workload
 
 if TYPE_CHECKING:
@@ -152,8 +152,8 @@ WORKLOAD = Workload(
         length="steps",
         seconds="train",
         knobs=KNOBS,
-        missing="workshop.engine.training.knobs:missing",
-        usable="workshop.engine.training.knobs:usable",
+        missing="workshop.engine.fields:missing",
+        usable="workshop.engine.fields:usable",
     ),
     order=200,
     lab="mnist",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.engine.training.step import PerExample, evaluation
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data.images import Images, png

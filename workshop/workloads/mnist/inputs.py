@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput
 from workshop.core.forms import EARLIER, is_run_number
-from workshop.engine.data import npz
+from workshop.engine import data as engine_data
 from workshop.engine.training import checkpoint
 from workshop.extension import Artifacts
 from workshop.workloads.mnist.data import images
@@ -69,7 +69,7 @@ def _model(path: str) -> bytes:
     right = "it should be cnn, dense or a file saved by model.save('name.keras')"
     data = _read(path, right)
     try:
-        with zipfile.ZipFile(npz.bounded(data)) as archive:
+        with zipfile.ZipFile(engine_data.bounded(data)) as archive:
             with archive.open("config.json") as config:
                 json.loads(config.read(LARGEST_CONFIG))
             archive.getinfo("model.weights.h5")

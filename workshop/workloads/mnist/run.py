@@ -12,15 +12,14 @@ import numpy as np
 
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import seed_training, tensorflow
-from workshop.engine.training import checkpoint, checkpoint_writer, rates, report, training_run
+from workshop.engine.training import checkpoint, checkpoint_writer, optimizer, training_run
 from workshop.engine.training.checkpoint_writer import CheckpointWriter
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings
 from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.step import supervised
 from workshop.engine.training.step_report import StepReporter
-from workshop.engine.training.training_run import OnTrace
-from workshop.engine.training.weights import average, digest, spread
+from workshop.engine.training.training_run import OnTrace, average, digest, spread
 from workshop.workloads.mnist import MnistParams, models
 from workshop.workloads.mnist.data import images
 from workshop.workloads.mnist.heldout import MnistHeldOut, MnistScore, as_inputs
@@ -56,7 +55,7 @@ class MnistTraining:
         self.batches = params.batches(len(self.images.train_labels), ctx.size)
         self.model = models.build(params.model, ctx.inputs)
         self.rate = params.rate or models.RATES[params.optimizer]
-        self.full_rate = rates.scaled(self.rate, ctx.size * params.accumulate, params.scale)
+        self.full_rate = optimizer.scaled(self.rate, ctx.size * params.accumulate, params.scale)
         self.optimizer = models.optimizer_of(params.optimizer, self.rate)
         self.optimizer.build(self.model.trainable_variables)
         self.epoch, update, self.seconds = 0, 0, {"evaluate": 0.0, "checkpoint": 0.0, "earlier": 0.0}
@@ -104,7 +103,7 @@ class MnistTraining:
         self.resumed_at = update
         damage = ctx.inputs.get(checkpoint.NOTICE, b"").decode()
         self.notices = [notice for notice in (self.images.notice, damage) if notice]
-        self.memory = report.Resident(ctx)
+        self.memory = training_run.Resident(ctx)
         self.diverged = False
         if ctx.rank == 0:
             ctx.emit("spread", self.spread, update)
@@ -120,7 +119,7 @@ class MnistTraining:
     def _set_rate(self, number: int) -> None:
         """The rate for a step of this epoch."""
         passed = self.epoch + number / self.reading.steps
-        rate = rates.warmed_up(self.rate, self.full_rate, self.params.warmup, passed)
+        rate = optimizer.warmed_up(self.rate, self.full_rate, self.params.warmup, passed)
         if rate != self._rate_now:
             self._rate_now = rate
             self.optimizer.learning_rate = rate

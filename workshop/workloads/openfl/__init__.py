@@ -129,7 +129,7 @@ WORKLOAD = Workload(
         ),
     ),
     rules="workshop.workloads.openfl",
-    panels="workshop.workloads.openfl.panels:PANELS",
+    panels="workshop.workloads.openfl.facts:PANELS",
     missing="workshop.workloads.openfl.environment:missing",
 )
 

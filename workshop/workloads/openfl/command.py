@@ -103,7 +103,7 @@ def status(run: Run = None, as_json: common.JSON = False) -> None:
     from workshop.report.snapshot import Snapshot
     from workshop.sessions import client
     from workshop.store.store import Store
-    from workshop.workloads.openfl.panels import openfl
+    from workshop.workloads.openfl.facts import openfl
 
     store = Store.open()
     newest = store.runs(workload="openfl", limit=1)

@@ -15,8 +15,8 @@ from workshop.core.errors import WorkshopError
 from workshop.core.ports import free_port
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import seed_training
-from workshop.workloads.federated.training.digits import digits
 from workshop.workloads.federated.training.learner import LocalLearner
+from workshop.workloads.federated.training.task import digits
 from workshop.workloads.openfl import OpenFLParams, environment, workspace
 from workshop.workloads.openfl.fx import EVERY, Fx, log_tail
 from workshop.workloads.openfl.parties import Party, certify

@@ -9,7 +9,7 @@ from workshop.core import words as say
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
-from workshop.workloads.parallel import figures, timeline
+from workshop.workloads.parallel import figures, schedules
 
 BUBBLE = (
     "The last step. In empty places a stage does nothing; in a receive it waits until the other stage has sent. "
@@ -26,9 +26,9 @@ LEDGER = (
 def timelines(snapshot: Snapshot) -> list[Card]:
     """The measured timeline of the first pipeline; nothing without stages."""
     ranks = snapshot.metric("pipeline", list) or []
-    if len(ranks) < 2 or timeline.FILE not in snapshot.artifacts:
+    if len(ranks) < 2 or schedules.FILE not in snapshot.artifacts:
         return []
-    spans = timeline.read(snapshot.read(timeline.FILE))
+    spans = schedules.read(snapshot.read(schedules.FILE))
     first = [span for rank in ranks for span in spans.get(rank, [])]
     idle, expected = snapshot.metric("idle", float), snapshot.metric("expected_idle", float)
     parts: list[Part] = [words(line(BUBBLE, tone="about"))]
@@ -79,7 +79,7 @@ def memory(snapshot: Snapshot) -> list[Card]:
 
 
 def _version(snapshot: Snapshot) -> Any:
-    return snapshot.version(timeline.FILE), snapshot.run.metrics
+    return snapshot.version(schedules.FILE), snapshot.run.metrics
 
 
 PANELS = (

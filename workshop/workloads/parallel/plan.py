@@ -8,7 +8,7 @@ from typing import Any
 from workshop.core import words as say
 from workshop.report.cards import Card, Part, figure, line, table, words
 from workshop.report.machine_picture import rank_cell
-from workshop.workloads.parallel import ParallelParams, figures, schedules, settings, timeline
+from workshop.workloads.parallel import ParallelParams, figures, schedules, settings
 from workshop.workloads.parallel.catalogue import NETWORKS
 from workshop.workloads.parallel.communicator import Exchanges
 from workshop.workloads.parallel.cuts.zero import ShardedLayer
@@ -50,7 +50,7 @@ def spans(plans: Sequence[CutTraining]) -> list[StageSpan]:
         for part, count in operations.items()
         for kind in times
     }
-    return timeline.predicted(plans[0].streams, seconds)
+    return schedules.predicted(plans[0].streams, seconds)
 
 
 def _parts(params: ParallelParams, plans: Sequence[CutTraining]) -> Card:

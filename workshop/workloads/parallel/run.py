@@ -13,7 +13,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from workshop.engine.context import RankContext
-from workshop.workloads.parallel import ParallelParams, settings, timeline
+from workshop.workloads.parallel import ParallelParams, schedules, settings
 from workshop.workloads.parallel.cuts import experts
 from workshop.workloads.parallel.schedules import StageSpan, idle_share
 from workshop.workloads.parallel.settings import batch
@@ -70,11 +70,11 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
             "calls_difference": _difference(traffic.calls, expected.calls),
             "dropped": sum(experts.dropped(part.layers) for part in training.stage.parts.values()),
             "parameters": sum(parameter.size for parameter in training.parameters),
-            "rank_seconds": sum(timeline.measured_seconds(spans[ctx.rank]).values()),
+            "rank_seconds": sum(schedules.measured_seconds(spans[ctx.rank]).values()),
         }
     )
     if ctx.rank == 0:
-        ctx.artifact(timeline.FILE, timeline.write(spans), "application/json")
+        ctx.artifact(schedules.FILE, schedules.write(spans), "application/json")
     counted, by_formula = (sum(rank["bytes"][number] for rank in of_ranks) for number in (0, 1))
     return {
         "grid": str(cut.grid),
@@ -137,5 +137,5 @@ def _bubble(training: CutTraining, spans: Mapping[int, list[StageSpan]]) -> dict
     if stages == 1:
         return {"idle": None, "expected_idle": None}
     of_pipeline = [span for rank in training.cut.grid.first_pipeline for span in spans[rank]]
-    planned = timeline.predicted(training.streams, timeline.measured_seconds(of_pipeline))
+    planned = schedules.predicted(training.streams, schedules.measured_seconds(of_pipeline))
     return {"idle": idle_share(of_pipeline, stages), "expected_idle": idle_share(planned, stages)}

@@ -9,12 +9,11 @@ import plotly.graph_objects as go
 
 from workshop.core import words
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.findings import Facts
-from workshop.report.analysis.scores import number
+from workshop.report.analysis.findings import Facts, number
 from workshop.report.cards import Card, figure, line, table
 from workshop.report.cards import words as sentences
 from workshop.report.figures.bars import settings
-from workshop.report.figures.points import Point
+from workshop.report.figures.marks import Point
 from workshop.report.snapshot import Panel, Snapshot
 
 DEFAULT, OPTIMISED = 3.84, 17.69  # published images/s

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.context import RankContext
-from workshop.engine.data.shards import order, shard
+from workshop.engine.data import order, shard
 from workshop.engine.tensorflow import seed_training
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data.images import read
 from workshop.workloads.mnist.heldout import as_inputs
-from workshop.workloads.quantisation import ARTIFACT, CHOICES, INSTRUCTIONS, MADE_UP, QuantisationParams, arithmetic
+from workshop.workloads.quantisation import ARTIFACT, CHOICES, INSTRUCTIONS, MADE_UP, QuantisationParams
+from workshop.workloads.quantisation import formats as quantisation_formats
 from workshop.workloads.quantisation.formats import ConvertedNetwork, Pixels, batches, convert
 from workshop.workloads.resnet.run import network as imagenet_network
 
@@ -50,10 +51,13 @@ def run(ctx: RankContext, params: QuantisationParams) -> Mapping[str, Any]:
     for name, row in formats.items():
         row["bytes"] = len(files["fp16" if name == "bf16" else name])  # BF16 and FP16 have as many bits
         row["images_per_second"] = statistics.median(rates[name])
-    figures = {"ranges": arithmetic.ranges(files), "overflow": arithmetic.overflow(files["int8"], first)}
+    figures = {
+        "ranges": quantisation_formats.ranges(files),
+        "overflow": quantisation_formats.overflow(files["int8"], first),
+    }
     if ctx.rank == 0:
         ctx.artifact(ARTIFACT, json.dumps(figures).encode(), "application/json")
-    flags = ctx.comm.allgather(arithmetic.instructions())
+    flags = ctx.comm.allgather(quantisation_formats.instructions())
     exact, int8 = formats["fp32"], formats["int8"]
     return about | {
         "parameters": int(model.count_params()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from workshop.engine.data.shards import blocks
+from workshop.engine.data import blocks
 
 BLOCK = 8192  # rows that one seed makes
 SPREAD = 10.0  # the largest standard deviation of a feature, divided by the smallest

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.data.shards import shard
-from workshop.workloads.regression import INSTEAD, RegressionParams, backends
+from workshop.engine.data import shard
+from workshop.workloads.regression import INSTEAD, RegressionParams
+from workshop.workloads.regression import fit as regression_fit
 from workshop.workloads.regression.data import Floats, MadeUpRows, Rows
 from workshop.workloads.regression.fit import RegressionFit, fit
 from workshop.workloads.regression.moments import compile_kernels
@@ -91,11 +92,11 @@ def _backend(
     """A fit of these rows by the backend. daal4py tells neither R² nor the bytes of its messages: NaN and 0."""
     if params.backend == INSTEAD:
         return lambda: fit(ctx, [(features, targets)], params.penalty)
-    library = backends.load_daal4py(ctx, len(features), INSTEAD)
+    library = regression_fit.load_daal4py(ctx, len(features), INSTEAD)
 
     def fit_once() -> RegressionFit:
         with ctx.phase("compute"):
-            coefficients = backends.fit_daal4py(library, features, targets, params.penalty, distributed=True)
+            coefficients = regression_fit.fit_daal4py(library, features, targets, params.penalty, distributed=True)
         return RegressionFit(*coefficients, math.nan, params.rows, 0)
 
     return fit_once
@@ -145,7 +146,7 @@ def _tell(ctx: RankContext, number: int, count: int, rate: float) -> None:
 def _verify(source: MadeUpRows, params: RegressionParams, result: RegressionFit) -> float:
     """The largest relative difference from scikit-learn's coefficients of all rows, in float64."""
     features, targets = (array.astype(np.float64) for array in source.read(0, source.size))
-    expected, _ = backends.fit_sklearn(features, targets, params.penalty)
+    expected, _ = regression_fit.fit_sklearn(features, targets, params.penalty)
     return _largest_difference(result.coefficients, expected)
 
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from workshop.extension import OUTPUT
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.findings import Facts
-from workshop.report.analysis.scores import number
+from workshop.report.analysis.findings import Facts, number
 from workshop.report.cards import Card, code, line
 from workshop.report.cards import words as sentences
 from workshop.report.snapshot import Panel, Snapshot

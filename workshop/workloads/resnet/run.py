@@ -10,14 +10,13 @@ import numpy as np
 
 from workshop.engine.context import RankContext
 from workshop.engine.tensorflow import seed_training, tensorflow
-from workshop.engine.training import report, training_run
+from workshop.engine.training import training_run
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings
 from workshop.engine.training.loop import WARM, Loop, StepInput
 from workshop.engine.training.step import supervised
 from workshop.engine.training.step_report import StepReporter
-from workshop.engine.training.training_run import OnTrace
-from workshop.engine.training.weights import digest
+from workshop.engine.training.training_run import OnTrace, digest
 from workshop.extension import OUTPUT
 from workshop.workloads.mnist import models
 from workshop.workloads.resnet import ResnetParams
@@ -75,7 +74,7 @@ class ResnetTraining:
             on_trace=on_trace,
         )
         self.seconds: dict[str, float] = {}
-        self.memory = report.Resident(ctx)
+        self.memory = training_run.Resident(ctx)
         self.rates: list[float] = []  # of the rounds, images/s of each rank
 
     def conditions(self) -> dict[str, Any]:

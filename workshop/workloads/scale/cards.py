@@ -11,7 +11,7 @@ from workshop.core import words
 from workshop.report.cards import Card, figure, line, table
 from workshop.report.cards import words as text
 from workshop.report.figures import marks, theme
-from workshop.workloads.scale.published import ComparedPoint, PublishedMachine
+from workshop.workloads.scale.regression import ComparedPoint, PublishedMachine
 from workshop.workloads.scale.step import PARTS, StepPrediction
 
 COLOURS = {part: theme.rank_colour(number) for number, part in enumerate(PARTS)}

@@ -163,7 +163,7 @@ def published(
 ) -> None:
     """Show published curves beside predictions of them. These use only the points of few workers."""
     from workshop.workloads.scale import cards
-    from workshop.workloads.scale.published import comparison, machine, machines
+    from workshop.workloads.scale.regression import comparison, machine, machines
 
     if not name:
         common.show_table(("name", "machine"), [(key, entry.title) for key, entry in machines().items()])

@@ -17,7 +17,7 @@ from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.guesses import Answer, NumberGuess
 from workshop.web import actions
 from workshop.web.pages import blocks, cards, frame, links, predictions
-from workshop.workloads.scale import WORKLOAD, StepParams, published, training_run
+from workshop.workloads.scale import WORKLOAD, StepParams, regression, training_run
 from workshop.workloads.scale import cards as scale_cards
 from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
@@ -178,18 +178,18 @@ def _same(run: RunRecord, values: Mapping[str, Any]) -> bool:
 
 
 def _published() -> None:
-    machines = published.machines()
+    machines = regression.machines()
     name = st.selectbox("Machine", list(machines), format_func=lambda name: machines[name].title)
     chosen = machines[name]
     try:
-        points = published.comparison(chosen)
+        points = regression.comparison(chosen)
     except BadInput as error:
         st.info(frame.plain(str(error)), icon=":material/info:")
         return
     cards.show(scale_cards.compared(chosen, points), "published", full_width=True)
     curve_name = st.selectbox("Curve", list(chosen.curves)) if len(chosen.curves) > 1 else next(iter(chosen.curves))
     curve = chosen.curves[curve_name]
-    count = published.fitted_points(curve)
+    count = regression.fitted_points(curve)
     fitted = dict(zip(curve.workers[:count], curve.rates[:count], strict=True))
     compared = scale_cards.published([point for point in points if point.curve == curve_name], fitted)
     cards.show(Card("published-curve", curve_name, (figure(compared),)), "published-curve", full_width=True)

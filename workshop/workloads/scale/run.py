@@ -18,7 +18,7 @@ from workshop.engine.context import RankContext
 from workshop.workloads.scale import NUMBER, StepParams
 from workshop.workloads.scale.exchange import ALGORITHMS, NetworkLink
 from workshop.workloads.scale.messages import Messenger
-from workshop.workloads.scale.work import PacedWork
+from workshop.workloads.scale.step import PacedWork
 
 WARM_UP = 2  # steps that don't count
 REPEATS, BUDGET = 24, 2.0  # repeats of each batch size in a calibration, as long as they take so many seconds

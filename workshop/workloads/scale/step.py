@@ -7,10 +7,13 @@ A step takes as long as the slowest of n ranks computes, and then as its gradien
 Compute is drawn from the measured times of all ranks, without a rank that the params make slow. Beyond the measured
 times, the tail falls exponentially, as that of most distributions does (Coles, An Introduction to Statistical
 Modeling of Extreme Values, 2001, chapter 4). `rest` is what the parts don't explain of the measured step.
+
+The work of a rank in a step besides the exchange: input, forward and backward pass, evaluation, checkpoint.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -18,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.workloads.scale import FORWARD, StepParams
+from workshop.workloads.scale import BATCH, FORWARD, StepParams
 from workshop.workloads.scale.calibration import SIMULATED, Calibration, StepMeasurement
 from workshop.workloads.scale.exchange import Network, exchange_seconds
+from workshop.workloads.scale.messages import wait_until
 from workshop.workloads.scale.simulation import Simulation, step_seconds
 
 Floats = NDArray[np.float64]
@@ -160,3 +164,39 @@ def exposed(params: StepParams, compute: Floats, network: Network) -> float:
         ready = share * slowest if params.overlap else slowest
         end = max(end, ready) + exchange_seconds(params.algorithm, ranks, size, network, servers)
     return max(end - slowest, 0.0)
+
+
+class PacedWork:
+    """Waits as long as the work would take. The times of a step's passes are drawn from a lognormal distribution."""
+
+    def __init__(self, params: StepParams, rank: int, size: int) -> None:
+        self._params = params
+        self._stream = np.random.default_rng([params.seed, rank])
+        self._mean = params.compute / 1000 / BATCH * (params.slow if rank == size - 1 else 1.0)
+        self._sigma = np.sqrt(np.log1p(params.spread**2))
+        self._gradients = [np.full(count, 1.0, np.float32) for count in params.tensor_sizes]
+        self._weights = [count / params.parameters for count in params.tensor_sizes]
+        self._now = 0.0  # when the work so far should end
+
+    def read(self, batch: int) -> None:
+        factor = np.exp(self._sigma * self._stream.standard_normal() - self._sigma**2 / 2)
+        self._seconds = float(self._mean * batch * factor)
+        self._pause(self._params.input / 1000, begin=True)
+
+    def forward(self) -> None:
+        self._pause(FORWARD * self._seconds, begin=True)
+
+    def backward(self, tensor: int) -> NDArray[np.float32]:
+        self._pause((1 - FORWARD) * self._seconds * self._weights[tensor])
+        return self._gradients[tensor]
+
+    def evaluate(self) -> None:
+        self._pause(self._params.evaluation / 1000, begin=True)
+
+    def save(self) -> None:
+        self._pause(self._params.checkpoint / 1000, begin=True)
+
+    def _pause(self, seconds: float, begin: bool = False) -> None:
+        """Wait, from now or from the end of the wait before: so short waits one after the other add up exactly."""
+        self._now = (time.monotonic() if begin else self._now) + seconds
+        wait_until(self._now)

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.workloads.federated.mathematics.partition import LEAST_IMAGES
-from workshop.workloads.segmentation.phantoms import Patient, patient, scans
-from workshop.workloads.segmentation.scanners import COMMON, ScannerModel, scanner
+from workshop.workloads.segmentation.phantoms import COMMON, Patient, ScannerModel, patient, scanner, scans
 
 if TYPE_CHECKING:
     from workshop.workloads.segmentation import SegmentationParams

@@ -16,18 +16,25 @@ free choice.
 
 Draws are those of NumPy's RandomState, which stay the same in every version of NumPy (NEP 19): ranks on several hosts
 may have several.
+
+Soft shapes on a grid: ellipses with a wavy edge. They are drawn in coordinates from -1 to 1, right and down, so that
+a patient is the same one at any number of pixels.
+
+Each institution's own way of taking pictures, for CT and for PET: how contrasted, bright, sharp and noisy they are;
+and how large the lesions are that its patients come with.
+
+All are drawn from a seed within the ranges below, which are invented: wide enough that a network which knows one
+institution's pictures is at a loss with another's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-
-from workshop.workloads.segmentation.scanners import CT_GRAIN, PET_GRAIN, UNIT, ScannerModel
-from workshop.workloads.segmentation.shapes import Blob, Plane, wavy
 
 ANATOMY, FINDINGS, NOISE = 52, 53, 54  # streams of a seed
 LESIONS = (0.12, 0.44, 0.28, 0.16)  # shares of patients with none, one, two and three
@@ -211,3 +218,119 @@ def scans(
         images[at, ..., 1] = scanner.pet.picture(uptake, stream, PET_GRAIN)
         masks[at, ..., 0] = patient_drawn.mask(size)
     return images, masks
+
+
+Plane = NDArray[np.float64]  # [size, size], a value for each pixel
+WAVES = (2, 3, 4)  # times that the edge goes out and in on its way around
+
+
+def grid(size: int) -> tuple[Plane, Plane]:
+    """The centres of the pixels of a square image: x grows to the right, y downwards."""
+    centres = (np.arange(size) + 0.5) * (2 / size) - 1
+    return np.meshgrid(centres, centres)
+
+
+@dataclass(frozen=True)
+class Blob:
+    """An ellipse around (x, y) with radii `rx` and `ry`, turned by `turn` radians, whose edge goes out and in: for each
+    of `WAVES` by how much of the radius, and where."""
+
+    x: float
+    y: float
+    rx: float
+    ry: float
+    turn: float = 0.0
+    waves: tuple[tuple[float, float], ...] = ()
+
+    def level(self, x: Plane | float, y: Plane | float) -> Plane:
+        """0 in the middle, 1 on the edge, more outside."""
+        cos, sin = np.cos(self.turn), np.sin(self.turn)
+        right, down = np.subtract(x, self.x), np.subtract(y, self.y)
+        u, v = (cos * right + sin * down) / self.rx, (cos * down - sin * right) / self.ry
+        angle = np.arctan2(v, u)
+        wavy = sum(far * np.cos(times * angle + begin) for times, (far, begin) in zip(WAVES, self.waves, strict=False))
+        return np.hypot(u, v) / (1 + wavy)
+
+    def cover(self, size: int) -> Plane:
+        """Which share of each pixel it covers, about: 0 to 1."""
+        pixels = np.sqrt(self.rx * self.ry) / (2 / size)
+        return np.clip((1 - self.level(*grid(size))) * pixels + 0.5, 0, 1)
+
+    def mask(self, size: int) -> NDArray[np.bool_]:
+        """The pixels with their centre inside."""
+        return self.level(*grid(size)) <= 1
+
+    def scaled(self, factor: float) -> Blob:
+        return replace(self, rx=factor * self.rx, ry=factor * self.ry)
+
+
+def wavy(stream: np.random.RandomState, most: float) -> tuple[tuple[float, float], ...]:
+    """Waves of an edge, each by at most that share of the radius; faster ones by less."""
+    return tuple(
+        (float(stream.uniform(0, most)) * WAVES[0] / times, float(stream.uniform(0, 2 * np.pi))) for times in WAVES
+    )
+
+
+SCANNER = 51  # stream of a seed
+CT_GRAIN, PET_GRAIN = 0.0, 0.9  # how wide specks of noise are: PET's is never that of single pixels
+UNIT = 64  # lengths are given in pixels of an image so many pixels wide
+
+
+@dataclass(frozen=True)
+class Detector:
+    """The scanner's image of a slice x of values from 0 to 1: the slice is blurred by a normal distribution of standard
+    deviation `blur`, in 64ths of the image's width; then it is `offset + contrast * x` plus normal noise of standard
+    deviation `noise`, kept within 0 and 1."""
+
+    contrast: float
+    offset: float
+    noise: float
+    blur: float
+
+    def picture(self, plane: Plane, stream: np.random.RandomState, grain: float = 0.0) -> NDArray[np.float32]:
+        """A slice [size, size] as it shows it; `grain` is the width of specks of noise, as `blur`."""
+        pixels = len(plane) / UNIT
+        smooth, specks = blurring(len(plane), self.blur * pixels), blurring(len(plane), grain * pixels)
+        noise = specks @ stream.standard_normal(plane.shape) @ specks.T
+        noise /= np.square(specks[len(specks) // 2]).sum()  # which is by how much smoothing has made it weaker
+        image = self.offset + self.contrast * (smooth @ plane @ smooth.T) + self.noise * noise
+        return np.clip(image, 0, 1).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class ScannerModel:
+    """An institution's CT and PET, and the lesions that it sees: the median of their radii, in 64ths of the image's
+    width, and the standard deviation of the radii's logarithm."""
+
+    ct: Detector
+    pet: Detector
+    radius: float
+    spread: float
+
+
+# In the middle of all ranges: what everybody has where institutions don't differ.
+COMMON = ScannerModel(Detector(0.78, 0.11, 0.028, 0.5), Detector(0.78, 0.06, 0.026, 1.7), 4.4, 0.25)
+
+
+def scanner(institution: int, seed: int) -> ScannerModel:
+    """An institution's own."""
+    stream = np.random.RandomState([SCANNER, seed, institution])
+
+    def between(low: float, high: float) -> float:
+        return float(stream.uniform(low, high))
+
+    contrast = between(0.55, 1.0)
+    ct = Detector(contrast, between(0, 1 - contrast), between(0.01, 0.045), between(0.0, 1.0))
+    pet = Detector(between(0.5, 1.05), between(0, 0.12), between(0.012, 0.04), between(1.1, 2.3))
+    return ScannerModel(ct, pet, between(3.2, 5.6), between(0.15, 0.35))
+
+
+@cache
+def blurring(size: int, deviation: float) -> Plane:
+    """A matrix [size, size] that blurs columns by a normal distribution of that many pixels, and `@ matrix.T` rows. Its
+    rows add up to 1: what would come from outside is left out. Less than a twentieth of a pixel is nothing."""
+    if deviation < 0.05:
+        return np.eye(size)
+    offsets = np.subtract.outer(np.arange(size), np.arange(size)) / deviation
+    weights = np.exp(-np.square(offsets) / 2)
+    return weights / weights.sum(axis=1, keepdims=True)

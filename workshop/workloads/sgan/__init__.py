@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from workshop.engine.fields import ADVANCED, Data, Exchange, Target, Trace, number, setting
+from workshop.engine.fields import ADVANCED, KNOBS, Data, Exchange, Target, Trace, number, setting
 from workshop.engine.training import METRICS
-from workshop.engine.training.knobs import KNOBS
 from workshop.extension import Command, Extension, Page, Params, Preset, RunPrediction, Scaling, Study, Tuning, Workload
 from workshop.workloads.mnist.data import inputs
 
@@ -106,8 +105,8 @@ WORKLOAD = Workload(
         length="iterations",
         seconds="train",
         knobs=KNOBS,
-        missing="workshop.engine.training.knobs:missing",
-        usable="workshop.engine.training.knobs:usable",
+        missing="workshop.engine.fields:missing",
+        usable="workshop.engine.fields:usable",
     ),
     order=300,
     lab="sgan",

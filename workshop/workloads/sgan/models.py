@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from workshop.engine.tensorflow import tensorflow
-from workshop.workloads.mnist.data.datasets import CLASSES
-from workshop.workloads.mnist.data.digits import SIDE
-from workshop.workloads.mnist.data.images import png
+from workshop.workloads.mnist.data.images import CLASSES, SIDE, png
 
 PHILOX = 1  # TensorFlow's number for the algorithm
 BLOCK = 4  # numbers that one value of the counter gives

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.core.errors import BadInput
-from workshop.engine.data.shards import order
-from workshop.workloads.mnist.data.datasets import CLASSES
-from workshop.workloads.mnist.data.images import Images
+from workshop.engine.data import order
+from workshop.workloads.mnist.data.images import CLASSES, Images
 
 if TYPE_CHECKING:
     from workshop.workloads.sgan import SganParams

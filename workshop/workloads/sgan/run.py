@@ -16,18 +16,17 @@ from numpy.typing import NDArray
 
 from workshop.core.memory import forget_peak, private_peak
 from workshop.engine.context import RankContext
-from workshop.engine.data.shards import order, shard
+from workshop.engine.data import order, shard
 from workshop.engine.tensorflow import seed_training, tensorflow
-from workshop.engine.training import rates, report, training_run
+from workshop.engine.training import optimizer as training_optimizer
+from workshop.engine.training import training_run
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings
 from workshop.engine.training.loop import Loop, Step, StepInput
 from workshop.engine.training.step_report import StepReporter
-from workshop.engine.training.training_run import OnTrace
-from workshop.engine.training.weights import digest, spread
+from workshop.engine.training.training_run import OnTrace, digest, spread
 from workshop.workloads.mnist.data import images
-from workshop.workloads.mnist.data.datasets import CLASSES
-from workshop.workloads.mnist.data.images import Images
+from workshop.workloads.mnist.data.images import CLASSES, Images
 from workshop.workloads.sgan import SganParams
 from workshop.workloads.sgan import step as steps
 from workshop.workloads.sgan.models import RATE, Discriminator, as_inputs, generated, generator, optimizer
@@ -170,7 +169,7 @@ class SganTraining:
             on_trace=on_trace,
         )
         self.held_out = SganHeldOut(ctx, params, self.images, self.discriminator.model)
-        self.memory = report.Resident(ctx)
+        self.memory = training_run.Resident(ctx)
         self.seconds = {"evaluate": 0.0, "pictures": 0.0}
         self.evaluations = 0
         self.score: SganScore | None = None
@@ -193,7 +192,7 @@ class SganTraining:
 
     def _set_rate(self, number: int) -> None:
         """Set both nets' learning rate for a step; it falls to zero in the second half."""
-        rate = rates.cooled(self.rate, COOLING, number / self.params.iterations)
+        rate = training_optimizer.cooled(self.rate, COOLING, number / self.params.iterations)
         if rate != self._rate_now:
             self._rate_now = rate
             for net_optimizer in self.optimizers:

@@ -12,16 +12,15 @@ import numpy as np
 
 from workshop.core import words
 from workshop.engine.context import RankContext
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.engine.tensorflow import seed_training
-from workshop.engine.training import report, training_run
+from workshop.engine.training import training_run
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.exchanges import ExchangeSettings
 from workshop.engine.training.loop import Loop, StepReader
 from workshop.engine.training.step import PerExample, evaluation, supervised
 from workshop.engine.training.step_report import SUMS, StepCurve, StepReporter
-from workshop.engine.training.training_run import OnTrace
-from workshop.engine.training.weights import digest, spread
+from workshop.engine.training.training_run import OnTrace, digest, spread
 from workshop.workloads.segmentation import overlap
 from workshop.workloads.segmentation.overlays import Example, ScoredMask, sheet
 from workshop.workloads.segmentation.task import AT_ONCE, DATA, FIGURES, PICTURE, chosen
@@ -123,7 +122,7 @@ class UnetTraining:
             on_trace=on_trace,
         )
         self.seconds = {"evaluate": 0.0}
-        self.memory = report.Resident(ctx)
+        self.memory = training_run.Resident(ctx)
         self.epoch = 0
         self.scores: list[float] = []  # of the last epoch, by `SCORES`
         self.to_target: tuple[float, int] | None = None  # seconds and epochs

@@ -15,8 +15,7 @@ import numpy as np
 
 from workshop.engine.training.batches import Batches
 from workshop.workloads.segmentation.patients import HELD_OUT, PRIVATE, Patients
-from workshop.workloads.segmentation.phantoms import Patient, patient, scans
-from workshop.workloads.segmentation.scanners import COMMON
+from workshop.workloads.segmentation.phantoms import COMMON, Patient, patient, scans
 
 if TYPE_CHECKING:
     from workshop.workloads.unet import UnetParams

@@ -9,7 +9,7 @@ from scipy.optimize import brentq, minimize_scalar
 from scipy.special import gammaln, logsumexp
 from scipy.stats import norm
 
-from workshop.workloads.federated.mathematics.privacy import epsilon
+from workshop.workloads.federated.mathematics.aggregation import epsilon
 
 DELTA = 1e-5
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from workshop.workloads.federated.mathematics.privacy import clipped, noised
+from workshop.workloads.federated.mathematics.aggregation import clipped, noised
 
 VALUES = arrays(np.float32, st.integers(1, 20), elements=st.floats(-1e3, 1e3, width=32))
 

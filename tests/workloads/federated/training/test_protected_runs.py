@@ -11,7 +11,7 @@ from mpi4py import MPI
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import no_artifacts
 from workshop.workloads.federated import WORKLOAD
-from workshop.workloads.federated.mathematics.privacy import epsilon
+from workshop.workloads.federated.mathematics.aggregation import epsilon
 from workshop.workloads.federated.run import Federation
 
 SMALL = {"data": "digits", "images": 400, "model": "dense", "evaluate_images": 200, "rounds": 3, "institutions": 5}

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from workshop.workloads.mnist.data.digits import digits
+from workshop.workloads.mnist.data.images import digits
 
 DIGEST = (
-    "import hashlib, sys; from workshop.workloads.mnist.data.digits import digits;"
+    "import hashlib, sys; from workshop.workloads.mnist.data.images import digits;"
     "assert 'sklearn' not in sys.modules;"  # which takes seconds
     "print(hashlib.sha256(b''.join(a.tobytes() for pair in digits() for a in pair)).hexdigest())"
 )

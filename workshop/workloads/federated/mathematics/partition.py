@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.engine.data.shards import order, shard
+from workshop.engine.data import order, shard
 
 if TYPE_CHECKING:
     from workshop.workloads.federated import FederatedParams

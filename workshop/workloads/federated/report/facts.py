@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.findings import Facts
-from workshop.report.analysis.scores import number
+from workshop.report.analysis.findings import Facts, number
 from workshop.report.training.facts import GUESSING
 from workshop.workloads.federated.params import BOOST, MOST_INSTITUTIONS, ROBUST
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from workshop.core import words as say
-from workshop.report.analysis.scores import percent
+from workshop.report.analysis.findings import percent
 from workshop.report.cards import Card, about, figure, line, table, words
 from workshop.report.figures import marks, theme
 from workshop.study.cards import runs_card, runs_cell, verdict

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from workshop.core import words
-from workshop.report.analysis.scores import number, percent, points
+from workshop.report.analysis.findings import number, percent, points
 from workshop.store.records import RunRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.guided.guesses import Answer, NumberGuess

@@ -9,7 +9,7 @@ from statistics import fmean
 from typing import Any
 
 from workshop.report.activity import SEED
-from workshop.report.analysis.scores import number
+from workshop.report.analysis.findings import number
 from workshop.store.records import Event, RunRecord, Trial
 from workshop.study.results import Paired
 

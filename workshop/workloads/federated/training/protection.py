@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.data.shards import order
-from workshop.workloads.federated.mathematics import privacy
+from workshop.engine.data import order
+from workshop.workloads.federated.mathematics import aggregation
 from workshop.workloads.federated.mathematics.aggregation import GatheredUpdates, Vector
 from workshop.workloads.federated.messages import CLIPPED
 from workshop.workloads.federated.params import BOOST, Learning
@@ -38,7 +38,7 @@ class Protection:
         if institution in self._poisoned:
             update = (BOOST * update.astype(np.float64)).astype(np.float32)
         if self.private:
-            update, cut = privacy.clipped(update, self.params.clip)
+            update, cut = aggregation.clipped(update, self.params.clip)
             self._cut[institution] = int(cut)
         return update
 
@@ -53,8 +53,8 @@ class Protection:
             return gathered.update
         mean = np.zeros(self.rank.channel.parameters) if gathered.update is None else gathered.update
         expected = params.participation * params.institutions
-        seed = [params.seed, privacy.NOISE, number]
-        return privacy.noised(mean, gathered.used, expected, params.noise * params.clip, seed)
+        seed = [params.seed, aggregation.NOISE, number]
+        return aggregation.noised(mean, gathered.used, expected, params.noise * params.clip, seed)
 
     def spent(self, number: int, chosen: Sequence[int]) -> tuple[float | None, float | None]:
         """Return the epsilon of all rounds so far, and the share of this round's updates that were clipped; None where
@@ -66,5 +66,5 @@ class Protection:
         self._cut = {}
         if not self.rank.here:
             return None, None
-        spent = privacy.epsilon(params.noise, params.delta, params.participation, number) if params.noise else None
+        spent = aggregation.epsilon(params.noise, params.delta, params.participation, number) if params.noise else None
         return spent, sum(cut.values()) / len(cut) if cut else None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
-from workshop.engine.data.shards import shard
+from workshop.engine.data import shard
 from workshop.workloads.federated import messages
 from workshop.workloads.federated.mathematics.partition import batches
 from workshop.workloads.federated.messages import AGGREGATOR, InstitutionChannel, home

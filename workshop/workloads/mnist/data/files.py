@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workshop.core.errors import BadInput
-from workshop.engine.data.damage import DamagedFile
+from workshop.engine.data import DamagedFile
 
 LARGEST_FILE = 64 << 20  # bytes, what the store takes as an artifact
 NPZ = "mnist.npz"

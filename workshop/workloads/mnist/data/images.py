@@ -1,13 +1,22 @@
-"""Handwritten digits to learn from: found where a run is submitted, read on its ranks."""
+"""Handwritten digits to learn from: found where a run is submitted, read on its ranks.
+
+The data that is always there: scikit-learn's digits, made to look like MNIST's.
+
+They are 1,797 digits of the UCI ML hand-written digits data set, written by 43 people, 8 x 8 pixels of 0 to 16.
+
+Images with their labels, checked: what files of MNIST's kind hold, and nothing else.
+"""
 
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import io
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +25,9 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from workshop.core.errors import BadInput
-from workshop.workloads.mnist.data import datasets, files, places
+from workshop.engine import data
+from workshop.engine.data import DamagedFile, order
+from workshop.workloads.mnist.data import files, places
 from workshop.workloads.mnist.data.files import File
 from workshop.workloads.mnist.data.places import MNIST, Remote
 
@@ -83,7 +94,7 @@ def read(inputs: Mapping[str, bytes]) -> Images:
     name = PREFIX + files.NPZ
     file = File(name, inputs[name]) if name in inputs else None
     words = inputs.get(WORDS, b"images that came with the run" if file else DIGITS.encode())
-    train, held_out = datasets.read(file)
+    train, held_out = read_images(file)
     return Images(*train, *held_out, words.decode(), _digest(*train, *held_out), inputs.get(NOTICE, b"").decode())
 
 
@@ -98,7 +109,7 @@ def _digest(*arrays: NDArray[Any]) -> str:
 
 def _inputs(file: File | None, words: str, damaged: Sequence[str] = ()) -> dict[str, bytes]:
     """Inputs with this file, which is read to see that it can be."""
-    (train, _), _ = datasets.read(file)
+    (train, _), _ = read_images(file)
     words += f" ({len(train):,} images)"
     inputs = {PREFIX + files.NPZ: file.data} if file else {}
     if damaged:
@@ -129,3 +140,86 @@ def png(pixels: NDArray[np.uint8]) -> str:
     file = io.BytesIO()
     Image.fromarray(pixels).save(file, "PNG")
     return base64.b64encode(file.getvalue()).decode()
+
+
+SIDE = 28  # pixels, as MNIST's
+BOX = 20  # MNIST's digits fill 20 x 20 pixels, their centre of mass in the middle (http://yann.lecun.com/exdb/mnist)
+HELD_OUT = 5  # every fifth image
+SEED = 20
+
+
+def digits() -> tuple[tuple[NDArray[np.uint8], NDArray[np.int64]], tuple[NDArray[np.uint8], NDArray[np.int64]]]:
+    """1,437 training images [n, 28, 28] with their labels [n], and 360 held-out ones: the same ones every time.
+
+    Both parts have the digits in equal shares, as far as there are as many.
+    """
+    table = _table()
+    images = np.stack([_scaled(small) for small in table[:, :64].reshape(-1, 8, 8)])
+    labels = table[:, 64].astype(np.int64)
+    shuffled = order(len(labels), SEED)
+    by_digit = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    held_out = np.zeros(len(labels), bool)
+    held_out[by_digit[::HELD_OUT]] = True
+    return (images[~held_out], labels[~held_out]), (images[held_out], labels[held_out])
+
+
+def _table() -> NDArray[np.uint8]:
+    """scikit-learn's file, [1797, 64 pixels and a label], found without importing scikit-learn, which takes seconds."""
+    spec = find_spec("sklearn")
+    if spec is None or spec.origin is None:
+        raise BadInput("scikit-learn, whose digits these are, is not installed; give MNIST's files instead.")
+    packed = (Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz").read_bytes()
+    return np.loadtxt(io.BytesIO(gzip.decompress(packed)), np.uint8, delimiter=",")
+
+
+def _scaled(small: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """A digit of 8 x 8 pixels of 0 to 16, as 28 x 28 of 0 to 255, bilinear."""
+    image = Image.fromarray(np.rint(small * (255 / 16)).astype(np.uint8))
+    box = np.asarray(image.resize((BOX, BOX), Image.Resampling.BILINEAR))
+    scaled = np.zeros((SIDE, SIDE), np.uint8)
+    row, column = (_begin(box.sum(axis=axis, dtype=float)) for axis in (1, 0))
+    scaled[row : row + BOX, column : column + BOX] = box
+    return scaled
+
+
+def _begin(mass: NDArray[np.float64]) -> int:
+    """Where a box with this mass along one axis begins, so that its centre of mass is in the middle of the image."""
+    centre = mass @ np.arange(BOX) / mass.sum()
+    return int(np.clip(np.rint((SIDE - 1) / 2 - centre), 0, SIDE - BOX))
+
+
+Labelled = tuple[NDArray[np.uint8], NDArray[np.int64]]  # images [n, 28, 28], and the digits that they show, [n]
+KEYS = ("x_train", "y_train", "x_test", "y_test")
+CLASSES = 10
+
+
+def read_images(file: File | None) -> tuple[Labelled, Labelled]:
+    """The training images and the held-out images: from an npz file, or scikit-learn's digits where there is none.
+    Raises BadInput."""
+    if file is None:
+        return digits()
+    arrays = data.read_npz(file.data, file.name, KEYS)
+    train, held_out = (_checked(file, arrays, x, y) for x, y in (KEYS[:2], KEYS[2:]))
+    return train, held_out
+
+
+def _checked(file: File, arrays: dict[str, NDArray[Any]], x: str, y: str) -> Labelled:
+    """Refuse all but images [n, 28, 28] of uint8 with n labels from 0 to 9; `x` and `y` are their names."""
+    images, labels = arrays[x], arrays[y]
+
+    def wrong(what: str, right: str) -> DamagedFile:
+        return DamagedFile(file.name, file.data, f"holds {what}", right)
+
+    if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE) or not len(images):
+        raise wrong(f"{_words(images)} as {x}", f"MNIST's images are uint8 [n, {SIDE}, {SIDE}]")
+    if labels.dtype.kind not in "iu" or labels.ndim != 1:
+        raise wrong(f"{_words(labels)} as {y}", "MNIST's labels are whole numbers [n]")
+    if len(labels) != len(images):
+        raise wrong(f"{len(labels):,} labels as {y} for {len(images):,} images", "every image needs one label")
+    if outside := labels[(labels < 0) | (labels >= CLASSES)].tolist():
+        raise wrong(f"the label {outside[0]} as {y}", f"labels are 0 to {CLASSES - 1}")
+    return images, labels.astype(np.int64)
+
+
+def _words(array: NDArray[Any]) -> str:
+    return f"{array.dtype} {list(array.shape)}"

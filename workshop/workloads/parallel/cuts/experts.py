@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from workshop.core.errors import BadInput
 from workshop.workloads.parallel.communicator import CountingCommunicator
-from workshop.workloads.parallel.network.experts import Experts
 from workshop.workloads.parallel.network.layers import Layer, Residual, Sequential
+from workshop.workloads.parallel.network.networks import Experts
 
 
 def cut(layers: Sequence[Layer], comm: CountingCommunicator) -> list[Layer]:

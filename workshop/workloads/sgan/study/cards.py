@@ -8,11 +8,11 @@ from typing import Any
 from workshop.core import words as say
 from workshop.report.analysis.threads import KINDS
 from workshop.report.cards import Part, about, figure, table
+from workshop.report.figures.bars import rings
 from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.line import memory
-from workshop.report.figures.points import Point
-from workshop.report.figures.shares import rings
-from workshop.report.training.time_use import as_long_run
+from workshop.report.figures.marks import Point
+from workshop.report.training.waits import as_long_run
 from workshop.store.records import RunRecord
 from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport
