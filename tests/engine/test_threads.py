@@ -182,11 +182,11 @@ def test_metrics_have_a_census_only_where_somebody_has_begun_one():
     from mpi4py import MPI
 
     ctx = RankContext(MPI.COMM_SELF)
-    assert add_census(ctx, {"loss": 1.0}) == {"loss": 1.0}
+    assert add_census(ctx.threads, ctx.comm, {"loss": 1.0}) == {"loss": 1.0}
     ctx.threads.begin()
-    assert add_census(ctx, {"loss": 1.0}) == {"loss": 1.0}, "nothing was measured"
+    assert add_census(ctx.threads, ctx.comm, {"loss": 1.0}) == {"loss": 1.0}, "nothing was measured"
     ctx.threads.look()
-    metrics = add_census(ctx, {"loss": 1.0})
+    metrics = add_census(ctx.threads, ctx.comm, {"loss": 1.0})
     (census,) = metrics["threads"]
     assert census["main"]["count"] == 1
     assert metrics["loss"] == 1.0 and metrics["threads_seconds"] >= 0

@@ -79,7 +79,7 @@ def main() -> int:
         return error.exit_code
     ctx = RankContext(world, sink, inputs)
     try:
-        metrics = threads.add_census(ctx, chosen.load()(ctx, params))
+        metrics = threads.add_census(ctx.threads, ctx.comm, chosen.load()(ctx, params))
         if output is not None:
             _write(output, world.rank, sink)
     except Exception as error:

@@ -91,7 +91,7 @@ def execute(run: int, name: str, values: dict[str, Any], inputs: dict[str, bytes
         ctx.activity("importing libraries")
         function = chosen.load()
         ctx.activity("computing")
-        metrics = threads.add_census(ctx, function(ctx, chosen.check(values)))
+        metrics = threads.add_census(ctx.threads, ctx.comm, function(ctx, chosen.check(values)))
         if counts is not None:
             counts.end(ctx)
         message_counts.free(ctx.comm)

@@ -40,12 +40,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Set
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workshop.core.rank_map import TASKS, KernelThread, tasks
-
-if TYPE_CHECKING:
-    from workshop.engine.context import RankContext
 
 TICKS = os.sysconf("SC_CLK_TCK")  # in a second
 LEAST_WORK = 0.01  # share of the time for which a thread must have been at work to count as one that worked
@@ -230,13 +227,12 @@ def count() -> Census:
     return census
 
 
-def add_census(ctx: RankContext, metrics: Mapping[str, Any]) -> dict[str, Any]:
+def add_census(census_of_rank: Census, comm: Any, metrics: Mapping[str, Any]) -> dict[str, Any]:
     """The metrics of a run with `threads`, the census of each rank, and `threads_seconds`, over which they counted:
     where the workload has trained, since it is the loop that begins a census. Collective then, on all ranks alike."""
-    census_of_rank = ctx.threads
     if not census_of_rank.looked:
         return dict(metrics)
-    every = ctx.comm.gather((census_of_rank.as_json(), census_of_rank.seconds))
+    every = comm.gather((census_of_rank.as_json(), census_of_rank.seconds))
     if every is None:
         return dict(metrics)
     longest = max(seconds for _, seconds in every)
