@@ -91,7 +91,6 @@ HANGS = {
     "a chain to one that has raised": ("raised", [0], states("raised", receive(0), receive(1))),
     "a lock": ("lock", [1], states(BARRIER, "lock", BARRIER)),
     "a lock alone": ("lock", [1], states("ended", "lock", "ended")),
-    "a lock on a file": ("file-lock", [1], states(BARRIER, "file-lock", BARRIER)),
     "input": ("input", [0], states("input", BARRIER, BARRIER)),
     "a stopped rank": ("stopped", [1], states(BARRIER, "stopped", BARRIER)),
     "a request": ("wait-for-request", [0, 1], states("ended", wait(receive(0)), "ended")),
@@ -126,7 +125,6 @@ NO_HANGS = {
     "a leaf waits for the root": ("computing", states("computing", BCAST, receive(1))),
     "a rank can't be seen": ("unknown", states(BARRIER, BARRIER, "unknown")),
     "another process": ("pipe", states(BARRIER, "pipe", BARRIER)),
-    "a file that may be given back": ("computing", states(BARRIER, "file-lock", "computing")),
     "all are in the call": ("", states(BARRIER, BARRIER, BARRIER)),
     "all have passed it": ("", states(BCAST, (receive(2), BCAST), (send(1), BCAST))),
     "a message is on its way": ("", states(send(1), receive(0), "ended")),
@@ -136,7 +134,6 @@ NO_HANGS = {
     "a file is written": ("", states(Call("File_write_all"), Call("File_write_all"))),
     "no call can be seen": ("unseen", states("unknown", "ended", "unknown")),
     "no call of one is seen": ("", states(("unknown", BARRIER), "unknown", "unknown")),
-    "another job": ("", states(replace(BARRIER, name="Disconnect", ranks=(ANY,)))),
     "all compute": ("", states("computing", "computing", "computing")),
     "all have ended": ("", states("ended", "ended", "ended")),
 }

@@ -100,15 +100,6 @@ def test_a_call_that_raises_is_not_done(path: Path) -> None:
     assert read is not None and [mark for mark, _ in read.calls] == [recorder.RAISED]
 
 
-def test_ranks_of_another_job(path: Path) -> None:
-    record = CallRecord(str(path))
-    record.begin(entry(ranks=recorder.FOREIGN))
-    read = read_record(path)
-    assert read is not None
-    [(_, call)] = read.calls
-    assert call.foreign and call.world(3) == ANY
-
-
 def test_the_first_end_counts(path: Path) -> None:
     record = CallRecord(str(path))
     record.close(how="raised", text="é: x" * 500, file="work.py", line=4)

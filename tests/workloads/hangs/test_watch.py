@@ -22,7 +22,7 @@ from workshop.workloads.hangs.command import TAG
 from workshop.workloads.hangs.sampler import look
 
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")
-START = "import fcntl, os, sys, threading, time\nimport numpy as np\nfrom mpi4py import MPI\n"
+START = "import os, sys, threading, time\nimport numpy as np\nfrom mpi4py import MPI\n"
 START += "comm = MPI.COMM_WORLD; rank = comm.rank; x = np.ones(10); y = np.empty(10)\n"
 
 
@@ -47,8 +47,8 @@ def watch(program: Path, source: str, *options: str, after: float = 1) -> subpro
 HANGS = {
     "wait-for-request": ("if rank: comm.irecv(source=0, tag=3).wait()", "irecv from rank 0, tag 3"),
     "raised": (
-        "MPI.Win.Create(x if rank else 'no buffer', comm=comm)",
-        "in Win.Create: TypeError: a bytes-like object is required",
+        "comm.Allreduce(x if rank else 'no buffer', y)",
+        "in Allreduce: TypeError: message: expecting buffer",
     ),
 }
 

@@ -118,15 +118,12 @@ class Watch:
                 moved = still
             if time.monotonic() - still < self.after:
                 continue
-            for diagnosis in self._confirmed(sampler, progress):
-                key: tuple[object, ...] = diagnosis.key
-                if diagnosis.kind == "unseen":  # lines of Python, if there are any, are all that can move
-                    if diagnosis.lines != unseen:
-                        unseen = diagnosis.lines
-                        since = time.monotonic() if any(".py:" in line for line in unseen) else moved
-                    if time.monotonic() - since < self.after:
-                        continue
-                    key = (*key, unseen)
+            diagnosis = self._confirmed(sampler, progress)
+            lines = diagnosis.lines if diagnosis is not None and diagnosis.kind == "unseen" else ()
+            if lines and lines != unseen:  # lines of Python, if there are any, are all that can move
+                unseen, since = lines, time.monotonic() if any(".py:" in line for line in lines) else moved
+            if diagnosis is not None and (not lines or time.monotonic() - since >= self.after):
+                key = (*diagnosis.key, lines)
                 if key not in reported:
                     reported.add(key)
                     self._report(diagnosis, time.monotonic() - moved)
@@ -137,17 +134,15 @@ class Watch:
             still = time.monotonic() - self.after + (self.after if reported else 1.0)  # when it looks next
         return program.returncode if program.returncode >= 0 else 128 - program.returncode
 
-    def _confirmed(self, sampler: Sampler, progress: dict[int, tuple[int, int]]) -> list[Diagnosis]:
-        """Diagnose each job twice; return the diagnoses that are the same a moment later, if nothing has moved."""
+    def _confirmed(self, sampler: Sampler, progress: dict[int, tuple[int, int]]) -> Diagnosis | None:
+        """Diagnose twice; return the diagnosis if it is the same a moment later and nothing has moved."""
         from workshop.workloads.hangs.diagnosis import diagnose
 
-        before = {job: diagnose(states) for job, states in sampler.states().items()}
+        before = diagnose(sampler.states())
         time.sleep(CONFIRM)
-        after = {job: diagnose(states) for job, states in sampler.states().items()}
-        if sampler.progress() != progress:
-            return []
-        pairs = [(before.get(job), named) for job, named in after.items()]
-        return [named for earlier, named in pairs if earlier and named and earlier.key == named.key]
+        after = diagnose(sampler.states())
+        same = before is not None and after is not None and before.key == after.key
+        return after if same and sampler.progress() == progress else None
 
     def _report(self, diagnosis: Diagnosis, seconds: float) -> None:
         self.diagnoses.append((diagnosis, round(seconds, 3)))

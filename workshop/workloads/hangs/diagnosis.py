@@ -22,7 +22,7 @@ from workshop.workloads.hangs.recorder import ANY
 from workshop.workloads.hangs.states import Activity, Call, RankState, match_collectives, match_message
 
 MOVING: tuple[Activity, ...] = ("computing", "sleeping", "pipe", "unknown")  # or nobody knows that they can't
-BLOCKED = ("input", "lock", "file-lock", "stopped")  # outside of MPI; nothing changes that by itself
+BLOCKED = ("input", "lock", "stopped")  # outside of MPI; nothing changes that by itself
 _ranks = partial(words.numbered, "rank")
 TRUNCATED = "MPI_ERR_TRUNCATE"  # in an exception: a rank got more than it had room for
 _FILE = files("workshop.workloads.hangs").joinpath("kinds.yaml")
@@ -63,8 +63,7 @@ def diagnose(states: Sequence[RankState]) -> Diagnosis | None:
 
 
 class _WaitGraph:
-    """The states of all ranks by rank; `waiters` wait in MPI, each for its `targets`; `stuck` ranks can't move on.
-    Ranks of other jobs, which stand as ANY among the targets, may always move on."""
+    """The states of all ranks by rank; `waiters` wait in MPI, each for its `targets`; `stuck` ranks can't move on."""
 
     def __init__(self, states: Sequence[RankState]) -> None:
         self.states = {state.rank: state for state in sorted(states, key=lambda state: state.rank)}
@@ -116,7 +115,7 @@ class _WaitGraph:
                 targets.append({call.world(call.dest)})
             elif call.name in ("Finalize", "Init"):
                 targets.append({rank for rank, other in self.states.items() if other.does not in ("ended", "raised")})
-            elif call.name.startswith("File_"):  # may take long by itself
+            elif call.name.startswith("File_"):  # not recorded, and may take long by itself
                 targets.append(set())
             else:  # not recorded, so that it may be any rank
                 targets.append({*self.states.keys() - {state.rank}})
@@ -125,9 +124,6 @@ class _WaitGraph:
     def _stuck(self) -> set[int]:
         """The ranks that can't move on, whatever the moving ones do."""
         movable = {state.rank for state in self.states.values() if state.does in MOVING}
-        if movable:  # a moving rank may be the one that gives a lock on a file back
-            movable |= {state.rank for state in self.states.values() if state.does == "file-lock"}
-        movable.add(ANY)
         while more := {state.rank for state in self.waiters if self._may_move(state, movable)} - movable:
             movable |= more
         return {state.rank for state in self.states.values() if state.waits or state.does in BLOCKED} - movable
@@ -203,7 +199,7 @@ class _WaitGraph:
             or self._outside("raised", "stopped")
             or self._mismatch()
             or self._message()
-            or self._outside("file-lock", "lock", "input", "ended")
+            or self._outside("lock", "input", "ended")
             or self._circle()
             or self._missing()
             or self._pending()
@@ -248,7 +244,7 @@ class _WaitGraph:
     def _mismatch(self) -> Diagnosis | None:
         """Ranks that are at the same number of a communicator with calls that don't fit."""
         for state, call in self.stuck_calls():
-            if not call.collective or call.foreign:
+            if not call.collective:
                 continue
             calls = {state.rank: call} | self.calls_at(call)  # a request may be older than the history
             usual = Counter(other.signature for other in calls.values()).most_common(1)[0][0]

@@ -1,7 +1,8 @@
 """Write down the MPI calls of this process in a file that another process reads.
 
 `preload/sitecustomize.py` loads this file by its path in each Python process of a watched program, so it imports
-nothing but the standard library. Communicators and requests of mpi4py become instances of subclasses that record.
+nothing but the standard library. Communicators and requests of mpi4py become instances of subclasses that record;
+calls of windows and files, and communicators with ranks of another job, are not recorded.
 
 The file is mapped into memory. It begins with numbers of 8 bytes, which are each written at once: calls, progress
 (begins and ends of calls), polls (tests without success). Behind them is how the process ended, then a ring of SLOTS
@@ -35,17 +36,13 @@ SLOT, SLOTS = 1024, 256
 START = END + END_SIZE
 INSIDE, DONE, RAISED, POLLED = b"(", b")", b"!", b"?"
 ANY = -1  # any source or tag, whatever number the MPI has for it
-FOREIGN = "other job"  # instead of the ranks of a communicator that has ranks of a job of its own
 LIBRARY = re.compile(r"/lib(64)?/python3|/site-packages/|/dist-packages/|^<frozen|^src/mpi4py/|/hangs/recorder\.py$")
 COLLECTIVE = re.compile(
     "i?(barrier|bcast|gatherv?|scatterv?|allgatherv?|alltoall[vw]?|reduce|allreduce|reduce_scatter|"
     "reduce_scatter_block|scan|exscan|dup|clone|dup_with_info|create|split|split_type|create_cart|create_graph|"
-    r"create_dist_graph|create_dist_graph_adjacent|disconnect|spawn|spawn_multiple)|(win|file)\.\w+",
+    r"create_dist_graph|create_dist_graph_adjacent)",
     re.IGNORECASE,
 )
-# Calls of windows and files that all ranks make together; the others are not recorded.
-SHARED = re.compile("Fence|Free|Close|Set_size|Set_view|Sync|Preallocate|(Read|Write)(_at)?_all|(Read|Write)_ordered")
-MAKERS = ("Create", "Create_dynamic", "Allocate", "Allocate_shared", "Open")  # of windows and files, on a communicator
 WAIT = re.compile("(wait|test)(any|all|some)?", re.IGNORECASE)
 Entry = dict[str, Any]
 _ARGUMENT = re.compile(r"(\w+): ")  # in the first line of a method's docstring, which is its signature
@@ -168,15 +165,12 @@ def _watch_end(record: CallRecord) -> None:
 
 
 def record_calls(module: Any, record: CallRecord) -> None:
-    """Replace the communicators, requests, windows and files of mpi4py.MPI by ones that record."""
+    """Replace the communicators and requests of mpi4py.MPI by ones that record."""
     recording = _Recording(module, record)
-    names = ("Comm", "Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Intercomm", "Request", "Prequest")
-    for name in (*names, "Win", "File"):
+    for name in ("Comm", "Intracomm", "Cartcomm", "Graphcomm", "Distgraphcomm", "Request", "Prequest"):
         base = getattr(module, name)
-        recorded = recording.subclass(base)
-        setattr(module, name, recorded)
-        if name in names:
-            recording.classes[base] = recorded
+        recording.classes[base] = recording.subclass(base)
+        setattr(module, name, recording.classes[base])
     module.Finalize = recording.finalize(module.Finalize)
     for name in ("COMM_WORLD", "COMM_SELF"):
         comm = module.Intracomm(getattr(module, name))
@@ -247,7 +241,6 @@ class _Recording:
     def __init__(self, module: Any, record: CallRecord) -> None:
         self.module, self.record = module, record
         self.classes: dict[Any, Any] = {}
-        self.parent: Any = None
 
     def subclass(self, base: Any) -> Any:
         """A subclass whose methods record; in all else it looks like its base."""
@@ -262,34 +255,13 @@ class _Recording:
                 methods[name] = self._wait(name, method)
             elif is_comm and (COLLECTIVE.fullmatch(name) or {"dest", "source"} & set(arguments)):
                 methods[name] = self._call(name, method, arguments, COLLECTIVE.fullmatch(name) is not None)
-            elif not is_comm and not is_request and name in MAKERS:
-                methods[name] = self._make(f"{base.__name__}.{name}", base.__dict__[name].__func__, arguments)
-            elif not is_comm and not is_request and SHARED.fullmatch(name):
-                methods[name] = self._call(f"{base.__name__}.{name}", method, arguments, collective=True)
         if is_comm:
             methods["__reduce__"] = lambda comm: self._reduce(comm)
-            methods["Get_parent"] = classmethod(lambda kind: self._parent(base))
         return _Kind(base.__name__, (base,), methods)
 
-    def _make(self, name: str, method: Any, arguments: list[str]) -> Any:
-        """A method that makes a window or a file, which records its calls on a scope of its own."""
-
-        @functools.wraps(method)
-        def make(kind: Any, *args: Any, **settings: Any) -> Any:
-            values = dict(zip(arguments, args, strict=False)) | settings
-            comm = values.get("comm", self.module.COMM_SELF)
-            if not isinstance(comm, self.module.Comm):
-                return method(kind, *args, **settings)  # mpi4py says what is wrong
-            entry = self._entry(name, comm, values, arguments, False, sys._getframe(1))
-            handle = _run(self.record, entry, method, (kind, *args), settings, scope=comm._scope)
-            handle._scope = _Scope(f"{name} {entry['number']} of {entry['comm']}", entry["ranks"])
-            return handle
-
-        return classmethod(make)
-
     def _call(self, name: str, method: Any, arguments: list[str], collective: bool) -> Any:
-        """A method of a communicator, a window or a file. A method that makes a request to be started later leaves
-        only the waits for the request in the record."""
+        """A method of a communicator. A method that makes a request to be started later leaves only the waits for the
+        request in the record."""
         record, probes, prepares = self.record, name.lower() in ("iprobe", "improbe"), name.endswith("_init")
         receives, status_at = "source" in arguments, arguments.index("status") if "status" in arguments else None
 
@@ -358,14 +330,6 @@ class _Recording:
             dest=dest, tag=tag, source=source, recvtag=recvtag,
         )  # fmt: skip
 
-    def _parent(self, base: Any) -> Any:
-        """The intercommunicator with the ranks that have spawned this one, if there are any."""
-        parent = base.Get_parent()
-        if parent and not self.parent:
-            self.parent = self.classes[type(parent)](parent)
-            self.parent._scope = _Scope("the parent's intercommunicator", FOREIGN)
-        return self.parent or parent
-
     def _plain(self, number: Any) -> Any:
         return ANY if number in (self.module.ANY_SOURCE, self.module.ANY_TAG) else number
 
@@ -384,12 +348,10 @@ class _Recording:
         return scope
 
     def _ranks(self, comm: Any) -> str:
-        """The ranks of a communicator as numbers in COMM_WORLD; for an intercommunicator those of its other side."""
-        group = comm.Get_remote_group() if comm.Is_inter() else comm.Get_group()
-        world = self.module.COMM_WORLD.Get_group()
+        """The ranks of a communicator as numbers in COMM_WORLD."""
+        group, world = comm.Get_group(), self.module.COMM_WORLD.Get_group()
         try:
-            ranks = self.module.Group.Translate_ranks(group, list(range(group.Get_size())), world)
-            return FOREIGN if self.module.UNDEFINED in ranks else ranges(ranks)
+            return ranges(self.module.Group.Translate_ranks(group, list(range(group.Get_size())), world))
         finally:
             group.Free()
             world.Free()

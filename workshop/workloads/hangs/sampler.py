@@ -30,10 +30,9 @@ PY_SPY = Path(sys.executable).with_name("py-spy")
 PATIENCE = 5.0  # seconds that py-spy has; it needs 0.1
 PAUSE = 0.1  # seconds between two looks at a thread
 # System calls of Linux on x86_64 by what they wait for.
-READ, WRITE, FUTEX, FCNTL, FLOCK = 0, 1, 202, 72, 73
+READ, WRITE, FUTEX = 0, 1, 202
 SLEEPS = {35, 230, 7, 23, 270, 271, 232, 281}  # nanosleep, clock_nanosleep, poll, select and epoll
 CHILDREN = {61, 247}  # wait4, waitid
-WAITING_LOCKS = {"7", "38"}  # F_SETLKW and F_OFD_SETLKW, of fcntl
 PYTHON = re.compile(r"\.py$|^<")  # files of Python's frames, not of C's
 NAMESPACE = "PMIX_NAMESPACE"  # the job to which a rank belongs
 
@@ -88,9 +87,8 @@ def read_record(path: Path) -> Recorded | None:
 def _call(entry: dict[str, Any]) -> Call:
     """A call from the recorder's entry."""
     at = place(entry.pop("file", None), entry.pop("line", None))
-    text = entry.pop("ranks", "")
-    ranks: list[int] = [recorder.ANY] if text == recorder.FOREIGN else []
-    for part in text.split(",") if text and not ranks else ():
+    ranks: list[int] = []
+    for part in filter(None, entry.pop("ranks", "").split(",")):
         first, _, last = part.partition("-")
         ranks += range(int(first), int(last or first) + 1)
     return Call(**entry | {"ranks": tuple(ranks), "requests": tuple(map(_call, entry.get("requests", ())))}, place=at)
@@ -106,33 +104,33 @@ def place(file: str | None, line: int | str | None) -> str:
 
 
 class Sampler:
-    """The ranks below a process, and what they do. `folder` has their records."""
+    """The ranks of the job below a process, and what they do; of several jobs the first whose ranks live. `folder` has
+    their records."""
 
     def __init__(self, parent: int, folder: Path) -> None:
         self.parent, self.folder = parent, folder
-        self.jobs: dict[str, dict[int, int]] = {}  # job -> rank -> process, also those that have ended
-        self.sizes: dict[str, int] = {}
+        self.job, self.size = "", 0
+        self.ranks: dict[int, int] = {}  # rank -> process, also those that have ended
         self._environments: dict[tuple[int, float], Ranked | None] = {}
         self._polls: dict[int, int] = {}
 
     def update(self) -> None:
-        """Look which ranks there are. A program may start several jobs; one without living ranks is forgotten."""
+        """Look which ranks there are. A program may start one job after another."""
         living: dict[str, dict[int, list[int]]] = {}
         with suppress(psutil.Error):
             for process in psutil.Process(self.parent).children(recursive=True):
                 ranked = self._ranked(process)
                 if ranked is not None:
-                    self.sizes[ranked.job] = ranked.size
                     living.setdefault(ranked.job, {}).setdefault(ranked.rank, []).append(process.pid)
-        for job in self.jobs.keys() - living.keys():
-            del self.jobs[job]
-        for job, ranks in living.items():
-            for rank, pids in ranks.items():
-                # A rank's children carry its number, too: the rank is the first that records, else the first of all.
-                recording = [pid for pid in pids if (self.folder / str(pid)).exists()]
-                before = self.jobs.setdefault(job, {}).get(rank)
-                if before not in pids or before not in recording:
-                    self.jobs[job][rank] = (recording or pids)[0]
+                    if not self.ranks or ranked.job == self.job:
+                        self.job, self.size = ranked.job, ranked.size
+        if self.job not in living:
+            self.ranks = {}
+        for rank, pids in living.get(self.job, {}).items():
+            # A rank's children carry its number, too: the rank is the first that records, else the first of all.
+            recording = [pid for pid in pids if (self.folder / str(pid)).exists()]
+            if self.ranks.get(rank) not in recording:
+                self.ranks[rank] = (recording or pids)[0]
 
     def _ranked(self, process: psutil.Process) -> Ranked | None:
         key = (process.pid, process.create_time())
@@ -151,20 +149,17 @@ class Sampler:
 
     def progress(self) -> dict[int, tuple[int, int]]:
         """How many calls each rank's process has begun and ended."""
-        pids = [pid for ranks in self.jobs.values() for pid in ranks.values() if psutil.pid_exists(pid)]
+        pids = [pid for pid in self.ranks.values() if psutil.pid_exists(pid)]
         return {pid: read_progress(self.folder / str(pid)) for pid in pids}
 
-    def states(self) -> dict[str, list[RankState]]:
-        """Return the states of each job's ranks."""
-        return {job: self._states(job, ranks) for job, ranks in self.jobs.items()}
-
-    def _states(self, job: str, ranks: Mapping[int, int]) -> list[RankState]:
+    def states(self) -> list[RankState]:
+        """Return the states of all ranks."""
         states = []
-        for rank, pid in ranks.items():
+        for rank, pid in self.ranks.items():
             path = self.folder / str(pid)
             complete = path.exists() and read_progress(path)[0] < recorder.SLOTS
             states.append(replace(self._state(rank, pid), complete=complete))
-        others = (rank for rank in range(self.sizes[job]) if rank not in ranks)
+        others = (rank for rank in range(self.size) if rank not in self.ranks)
         return [*states, *(RankState(rank, None, "unknown", detail="it isn't on this machine") for rank in others)]
 
     def _state(self, rank: int, pid: int) -> RankState:
@@ -220,7 +215,7 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
         if str(frame["name"]).startswith(("PMPI_", "MPI_")):
             call = Call(str(frame["name"]).partition("MPI_")[2].removesuffix("_thread"), place=where)
             return state("mpi", where, call)
-    if not frames and does not in ("input", "file-lock"):
+    if not frames and does != "input":
         return state("unknown", detail=fault)
     if does in ("lock", "pipe") and python and recorder.LIBRARY.search(python[0]["filename"]):
         detail = f"in {python[0]['name']} of {Path(python[0]['filename']).stem}"
@@ -247,7 +242,7 @@ def _hidden(pid: int) -> str:
 
 
 def _activity(pid: int) -> tuple[Activity, str]:
-    """Find out what the main thread of a process waits for, and on which file. Raises OSError."""
+    """Find out what the main thread of a process waits for, and at which pipe. Raises OSError."""
     before, number, words = _thread(pid, pid)
     time.sleep(PAUSE)
     after, later, _ = _thread(pid, pid)
@@ -259,12 +254,10 @@ def _activity(pid: int) -> tuple[Activity, str]:
         return "computing", ""
     if number == FUTEX:
         return ("computing", "a thread of it") if _threads_work(pid) else ("lock", "")
-    if number in (READ, WRITE, FLOCK, FCNTL):
+    if number in (READ, WRITE):
         descriptor, name = int(words[1], 16), ""
         with suppress(OSError):
             name = os.readlink(f"/proc/{pid}/fd/{descriptor}")
-        if number == FLOCK or (number == FCNTL and str(int(words[2], 16)) in WAITING_LOCKS):
-            return "file-lock", place(name, None).removesuffix(":None")
         return ("input", "") if number == READ and descriptor == 0 else ("pipe", name)
     return "pipe", "it waits for a child" if number in CHILDREN else f"in system call {number}"
 

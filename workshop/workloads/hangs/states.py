@@ -12,8 +12,7 @@ from workshop.core import words
 from workshop.workloads.hangs.recorder import ANY, COLLECTIVE
 
 Activity = Literal[
-    "mpi", "polling", "computing", "sleeping", "input", "lock", "file-lock", "pipe", "ended", "raised", "stopped",
-    "unknown",
+    "mpi", "polling", "computing", "sleeping", "input", "lock", "pipe", "ended", "raised", "stopped", "unknown",
 ]  # fmt: skip
 DOES: dict[Activity, str] = {
     "mpi": "waits in",
@@ -22,7 +21,6 @@ DOES: dict[Activity, str] = {
     "sleeping": "sleeps",
     "input": "waits for input",
     "lock": "waits for a lock of its own process",
-    "file-lock": "waits for a lock on a file",
     "pipe": "waits for another process or for data",
     "ended": "has ended",
     "raised": "has raised an exception",
@@ -66,18 +64,11 @@ class Call:
         return COLLECTIVE.fullmatch(self.name) is not None and self.comm != ""
 
     @property
-    def foreign(self) -> bool:
-        """Whether its communicator has ranks of another job."""
-        return self.ranks == (ANY,)
-
-    @property
     def signature(self) -> tuple[object, ...]:
         return self.name, self.root, self.count, self.type
 
     def world(self, number: int | None) -> int | None:
-        """A rank of the communicator as a number in COMM_WORLD. ANY: of another job; None: any rank, or no rank."""
-        if self.foreign and number is not None:
-            return ANY
+        """A rank of the communicator as a number in COMM_WORLD. None: any rank, or no rank."""
         if number is None or not 0 <= number < max(len(self.ranks), 1):
             return None
         return self.ranks[number] if self.ranks else number
@@ -107,7 +98,7 @@ class Call:
 @dataclass(frozen=True)
 class RankState:
     """The state of a rank. `call` is the MPI call in which it waits, `history` those that it has made, oldest first.
-    `detail` adds to what it does: the exception, the file that is locked, why nothing is known. `complete` says
+    `detail` adds to what it does: the exception, why nothing is known. `complete` says
     that the history has all of its calls."""
 
     rank: int
