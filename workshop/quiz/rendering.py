@@ -1,4 +1,4 @@
-"""Markdown of decks as HTML for browsers, and as plain text.
+r"""Markdown of decks as HTML for browsers, and as plain text.
 
 The dialect is CommonMark with tables, and with formulas between dollars. HTML in the text is shown as text. A link is
 shown as its words and its address. Pictures in the text are not shown; a question has a field for its picture.

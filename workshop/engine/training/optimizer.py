@@ -1,14 +1,13 @@
-"""Any Keras optimizer, made to work on the gradients of all ranks.
-
-The learning rate of data-parallel training.
-"""
+"""Optimizers of data-parallel training: any Keras optimizer, made to work on the gradients of all ranks, and its
+learning rate."""
 
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from workshop.engine.training.exchange import Exchange
+if TYPE_CHECKING:
+    from workshop.engine.training.exchange import Exchange  # which starts MPI
 
 
 def distribute(optimizer: Any, exchange: Exchange) -> Any:
