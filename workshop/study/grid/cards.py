@@ -44,7 +44,7 @@ def cards(report: GridReport) -> list[Card]:
         verdict(report),
         *[Card("grid", title, parts) for parts in [picture(cells, axes, unit)] if parts],
         *best_card(report.best, unit, [code(line) for line in lines if line]),
-        *_mattered(cells, axes),
+        *mattered(cells),
         Card("cells", f"All cells ({len(cells)})", tuple(cells_table(cells, unit, axes))),
         runs_card(report),
     ]
@@ -129,10 +129,10 @@ def _best_by(cells: Sequence[CellResult], axes: Sequence[str]) -> list[CellResul
     return [best(group) or group[0] for group in groups.values()]
 
 
-def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
+def mattered(cells: Sequence[CellResult]) -> list[Card]:
     """How much each of several settings did."""
-    axis_effects = cell_effects(cells) if len(axes) > 1 else []
-    if not axis_effects:
+    axis_effects = cell_effects(cells)
+    if len(varying(cells)) < 2 or not axis_effects:
         return []
     rows, usual = [], noise(cells)
     for effect in axis_effects:

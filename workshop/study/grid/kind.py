@@ -88,9 +88,10 @@ def more(sofar: Sofar) -> list[Trial]:
 
 
 def best_again(
-    trials: Sequence[Trial], cells: Sequence[CellResult], best: Mapping[str, int] | None, repeats: int
+    trials: Sequence[Trial], cells: Sequence[CellResult], best: Mapping[str, int] | None, repeats: int, first: int = 0
 ) -> list[Trial]:
-    """Trials that repeat each of the `best["cells"]` best cells, interleaved, until it has `best["repeats"]` runs.
+    """Trials, numbered from `first`, that repeat each of the `best["cells"]` best cells, interleaved, until it has
+    `best["repeats"]` runs; `best["slowest"]`: so many of the slowest, too.
 
     If a repeated cell falls behind, the next best cell is repeated, too, until twice as many cells have been repeated.
     This limit keeps the study finite on a noisy machine. Failed trials count as runs for the same reason.
@@ -100,7 +101,8 @@ def best_again(
     tried = Counter(results.cell_key(trial.label, trial.point) for trial in trials)
     begun = {key for key, times in tried.items() if times > repeats}
     lacking: list[CellResult] = []
-    for cell in results.ranked(cells)[: best["cells"]]:
+    ranked = results.ranked(cells)
+    for cell in [*ranked[: best["cells"]], *ranked[best["cells"] :][-best.get("slowest", 0) or len(ranked) :]]:
         key = results.cell_key(cell.label, cell.point)
         if tried[key] >= best["repeats"]:
             continue
@@ -108,7 +110,7 @@ def best_again(
             begun.add(key)
             lacking.append(cell)
     repeats_to_run: list[Trial] = []
-    first = max(trial.number for trial in trials) + 1 if trials else 1
+    first = first or max((trial.number for trial in trials), default=0) + 1
     for already in sorted({tried[results.cell_key(cell.label, cell.point)] for cell in lacking}):
         equally_run = [cell for cell in lacking if tried[results.cell_key(cell.label, cell.point)] == already]
         rounds = best["repeats"] - already

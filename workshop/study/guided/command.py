@@ -14,7 +14,7 @@ from workshop.study import command as commands
 
 Steps = Annotated[str | None, typer.Option(metavar="A,B,…", help="Some of the study's steps; default: all of them.")]
 Thorough = Annotated[
-    bool, typer.Option("--thorough/--quick", help="Larger grids and three repeats, or few trials (the default).")
+    bool, typer.Option("--thorough/--quick", help="Larger grids and longer trials, or small ones (the default).")
 ]
 
 

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
 from workshop.core import words
 from workshop.core.placement import Placement
-from workshop.report.activity import usual_time
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.estimate import Remaining
+from workshop.study.estimate import Remaining, remaining_work
+from workshop.study.grid.kind import best_again
 from workshop.study.guided.cells import key
 from workshop.study.guided.guesses import Answer, answer, ask, in_words
 from workshop.study.guided.guide import Guide, Step
 from workshop.study.guided.plan import Setting
 from workshop.study.guided.step_results import StepResults, facts, judge, step_results
 from workshop.study.kinds import Kind, Report, Sofar, Watched, read
-from workshop.study.results import CellResult, best, rate_of
+from workshop.study.results import CellResult, best
 from workshop.study.trials import RESULTS, Cell, interleave, status
 
 HOPELESS = 0.5  # of the best rate of a step, below which a trial is ended early
 WATCHED = 3.0  # seconds that it is watched before that
-TRIAL = 13.0  # seconds of a trial without past runs: new ranks, TensorFlow's import and the compilation of its steps
 
 
 def more(guide: Guide, sofar: Sofar) -> list[Trial]:
@@ -63,6 +62,14 @@ def hopeless(guide: Guide, sofar: Sofar, trial: Trial, watched: Watched) -> str 
     return f"{done} of the work of {leader.label.partition(': ')[2]}."
 
 
+def ahead(store: Store, report: GuidedReport, step_key: str) -> Remaining:
+    """The runs that one step of a study still needs."""
+    asked = report.setting.wanting(step_key).description()
+    return remaining_work(
+        store, Sofar(replace(report.study, description=asked, finished_at=None), report.trials, report.runs)
+    )
+
+
 def runs_left(findings: StepResults, step_key: str) -> int:
     """The number of runs that a step lacks: those without a result, and those that will probably follow."""
     unfinished = [trial for trial in findings.own_trials(step_key) if status(trial, findings.runs) not in RESULTS]
@@ -76,7 +83,8 @@ def _ahead(findings: StepResults, step_key: str) -> int:
         return len(_repeat_trials(findings, step_key, 1))
     able = sum(not cell.why for cell in findings.cells(step_key))
     repeat = findings.guide.step(step_key).repeat  # which cells are repeated isn't known yet
-    return len(cells) + (able if repeat == "all" else min(repeat, able)) * (findings.setting.repeats - 1)
+    repeated = able if repeat == "all" else min(repeat + bool(repeat), able)
+    return len(cells) + repeated * (findings.setting.repeats - 1)
 
 
 def _new(findings: StepResults, step_key: str) -> list[Cell]:
@@ -89,40 +97,16 @@ def _new(findings: StepResults, step_key: str) -> list[Cell]:
 
 
 def _repeat_trials(findings: StepResults, step_key: str, first: int) -> list[Trial]:
-    """Repeats of the cells with the fastest first trials, or of all cells with a rate, in rounds."""
-    cells = _repeated(findings, step_key)
-    counts = {cell.label: len(findings.trials_of(step_key, cell)) for cell in cells}
-    trials: list[Trial] = []
-    for repeat in range(2, findings.setting.repeats + 1):
-        lacking = [cell for cell in cells if counts[cell.label] < repeat]
-        turn = repeat % len(lacking) if lacking else 0  # none is always first
-        trials += interleave([*lacking[turn:], *lacking[:turn]], 1, first + len(trials), repeat)
-    return trials
-
-
-def _repeated(findings: StepResults, step_key: str) -> list[Cell]:
-    """The cells to repeat, chosen by their first completed trials, so that repeats don't change the choice."""
-    rated: dict[str, tuple[float, Cell]] = {}
-    for cell in findings.cells(step_key):
-        runs = [findings.runs.get(trial.run_id or 0) for trial in findings.trials_of(step_key, cell)]
-        rates = [rate_of(run, findings.rate(step_key)) for run in runs if run is not None and run.status == "completed"]
-        if rates and rates[0] is not None:
-            rated.setdefault(key(cell.params, cell.placement), (rates[0], cell))
-    repeat, ordered = findings.guide.step(step_key).repeat, list(rated.values())
-    if repeat != "all":
-        ordered = sorted(ordered, key=lambda pair: -pair[0])[:repeat]
-    return [cell for _, cell in ordered]
-
-
-def expected(store: Store, setting: Setting, sofar: Sofar | None = None) -> Remaining:
-    """The runs that the chosen steps of a study still need, with their estimated time. `sofar` is None for a study that
-    isn't stored yet."""
-    findings = StepResults(setting, sofar.trials if sofar else (), sofar.runs if sofar else {})
-    runs = sum(runs_left(findings, step_key) for step_key in setting.steps)
-    usual = usual_time(store, setting.workload, setting.params)
-    each = usual.seconds if usual and usual.same_params else TRIAL
-    known_by = "as such runs took here" if usual and usual.same_params else "which is a guess: none has run here yet"
-    return Remaining(runs, runs * each, f"at {words.seconds(each)} a run, {known_by}")
+    """Repeats of a step's fastest cells and of its slowest one, or of all its cells, in rounds."""
+    repeat = findings.guide.step(step_key).repeat
+    cells = {key(result.params, result.placement): result for result in reversed(findings.results(step_key))}
+    trials = [
+        replace(trial, label=cell.label, point=dict(cell.point))
+        for cell in cells.values()
+        for trial in findings.trials_of(step_key, Cell(cell.label, cell.params, cell.placement))
+    ]
+    best = {"cells": len(cells) if repeat == "all" else repeat, "repeats": findings.setting.repeats, "slowest": 1}
+    return best_again(trials, list(cells.values()), best if repeat else None, 1, first)
 
 
 State = Literal["waiting", "running", "partly", "done"]
@@ -243,11 +227,6 @@ def steps_in_words(keys: str) -> str:
     return f"step{'' if len(keys) == 1 else 's'} {words.listed(keys)}" if keys else "no step yet"
 
 
-def _seconds(guide: Guide, store: Store, sofar: Sofar) -> tuple[float, str]:
-    estimate = expected(store, Setting.read(guide, sofar.study.description), sofar)
-    return estimate.seconds, estimate.why
-
-
 def kind(guide: Guide) -> Kind:
     """The kind of study that a guide describes."""
     return Kind(
@@ -257,7 +236,6 @@ def kind(guide: Guide) -> Kind:
         partial(more, guide),
         partial(total, guide),
         partial(hopeless, guide),
-        partial(_seconds, guide),
         cards="workshop.study.guided.cards:cards",
         view="workshop.web.pages.guided_study:view",
         elsewhere=f"`workshop study run {guide.kind}`, or the dashboard's page {guide.page}",

@@ -23,6 +23,7 @@ from workshop.study import runner
 from workshop.study.grid.plan import scaling_of
 from workshop.study.guided.guide import Guide
 from workshop.study.kinds import StudyForm, StudyRequest
+from workshop.study.results import ENOUGH
 from workshop.study.trials import description
 from workshop.study.tune.plan import tuning_of
 
@@ -60,7 +61,7 @@ class Setting:
     @property
     def repeats(self) -> int:
         """How often a cell is run that is run more than once."""
-        return 2 if self.quick else 3
+        return ENOUGH
 
     @cached_property
     def values(self) -> Mapping[str, tuple[int, ...]]:
@@ -152,7 +153,7 @@ def plan_here(
 class GuidedOptions(Params):
     """Settings of a guided study."""
 
-    setting: Literal["quick", "thorough"] = Field("quick", description="few trials, or larger grids and three repeats")
+    setting: Literal["quick", "thorough"] = Field("quick", description="few trials, or larger grids")
     steps: str = Field("", description="some of the steps, with commas between them; empty: all")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from workshop.core import words
 from workshop.extension import load
@@ -19,7 +19,6 @@ from workshop.report.training.time_use import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
 from workshop.study.guided.cells import cells, key
-from workshop.study.guided.chance import Chance, chance
 from workshop.study.guided.guide import Guide, Step
 from workshop.study.guided.plan import Setting
 from workshop.study.kinds import Sofar
@@ -28,7 +27,6 @@ from workshop.study.trials import RESULTS, Cell, impossible, status
 
 OVERALL = "overall_per_second"  # metric: work per second, training and evaluation together
 LONGEST = 120  # characters of a reason
-Comparison = Literal["apart", "alike", "unsure"]
 
 
 class StepResults:
@@ -90,17 +88,6 @@ class StepResults:
         """Whether a step has results beyond the cells that it shares with other steps."""
         return self.done(step_key) or any(status(trial, self.runs) != "waiting" for trial in self.own_trials(step_key))
 
-    @cached_property
-    def chance(self) -> Chance:
-        """How repeats of one cell scatter, over all steps."""
-        measured = {
-            key(cell.params, cell.placement): cell_result.rates
-            for step_key in self.guide.keys
-            if step_key != self.guide.anew
-            for cell, cell_result in zip(self.cells(step_key), self.results(step_key), strict=True)
-        }
-        return chance(measured.values())
-
     def at(self, step_key: str, **point: Any) -> CellResult | None:
         """The measured cell of a step at that point."""
         rated = (cell for cell in self.results(step_key) if cell.rates)
@@ -110,20 +97,9 @@ class StepResults:
         """The fastest cell of a step."""
         return results.best([cell for cell in self.results(step_key) if among(cell)])
 
-    def compare(self, first: CellResult | None, other: CellResult | None) -> Comparison:
-        """Whether two cells of a step are shown to differ, or to be as fast as each other; else the repeats are too few
-        to tell. They may be its fastest and its slowest cell."""
-        if first is None or other is None:
-            return "unsure"
-        step_key = first.point.get("step", "")
-        among = 2 if step_key == self.guide.anew else sum(bool(cell.rates) for cell in self.results(step_key))
-        if self.chance.differ(first.rates, other.rates, max(among, 2)):
-            return "apart"
-        return "alike" if self.chance.agree(first.rates, other.rates) else "unsure"
-
     def beats(self, cell: CellResult | None, other: CellResult | None) -> bool:
         """Whether one cell is faster than another beyond chance."""
-        return self.compare(cell, other) == "apart" and gain(cell, other) > 1
+        return results.compare(cell, other) == "apart" and results.gain(cell, other) > 1
 
     def run(self, cell: CellResult | None) -> RunRecord | None:
         """The run to look at for a cell."""
@@ -170,17 +146,18 @@ def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
 
     Always: `cores`, `quick`, `chance` and `failures` (sentences), `cells` (how many), `done`,
     `pruned`, `lacking` (reasons). With a measured cell: `order` (names, the fastest first; in the last step the last
-    stage), `best`, `at` (its point), `speed`. With two: `worst`, `gain` (times), `shown` (a `Comparison`) of best and
-    worst, `ties` (those that may be as fast as the best).
+    stage), `best`, `at` (its point), `speed`. With two: `worst`, `gain` (times), `shown` (a
+    `results.Comparison`) of best and worst, `ties` (those that may be as fast as the best).
     """
     step, cells = findings.guide.step(step_key), findings.results(step_key)
+    usual = results.noise(cells)
     order = results.ranked(cells)
     if step.anew:  # by stage, unless the start itself has failed
         order = [cell for cell in reversed(cells) if cell.rates] if cells[0].rates else []
     named: dict[str, Any] = {
         "cores": findings.setting.cores,
         "quick": findings.setting.quick,
-        "chance": f"repeats of one setting differ by {words.percent(findings.chance.usual)}",
+        "chance": f"repeats of one setting differ by {words.percent(usual)}",
         "failures": findings.failures(step_key),
         "cells": len(cells),
         "done": findings.done(step_key),
@@ -193,10 +170,10 @@ def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
         named |= {"best": name(order[0]), "at": order[0].point, "speed": findings.speed(order[0])}
     if len(order) > 1:
         best, worst = order[0], order[-1]
-        comparison, most = findings.compare(best, worst), gain(best, worst)
+        comparison, most = results.compare(best, worst), results.gain(best, worst)
         # If chance alone can make such a difference, the guess of no difference is right, too.
-        margin = findings.chance.usual if comparison == "apart" or step.anew else most - 1
-        ties = [name(cell) for cell in order[1:] if findings.compare(best, cell) != "apart"]
+        margin = usual if comparison == "apart" or step.anew else most - 1
+        ties = [name(cell) for cell in results.ties(order)[1:]]
         named |= {"worst": name(worst), "gain": most, "gain_margin": margin, "shown": comparison, "ties": ties}
     if findings.guide.facts:
         named |= load(findings.guide.facts)(findings, step, order)
@@ -213,11 +190,6 @@ def judge(step: Step, step_facts: Mapping[str, Any]) -> dict[str, str] | None:
 def name(cell: CellResult) -> str:
     """A cell's label without its step."""
     return cell.label.partition(": ")[2]
-
-
-def gain(cell: CellResult | None, other: CellResult | None) -> float:
-    """The speed of one cell divided by that of the other; 0 if one of the two was not measured."""
-    return (cell.median or 0.0) / other.median if cell is not None and other is not None and other.median else 0.0
 
 
 def with_overall(run: RunRecord, rate: str) -> RunRecord:

@@ -8,8 +8,7 @@ path = guide_command(
     "workshop.workloads.sgan.study.guide:GUIDE",
     """The article's path as a guided study of the S-GAN. Every step is planned from what those before it have found.
 
-    On two cores the quick setting takes at most a quarter of an hour; the command says
-    beforehand how long it will probably take here. The dashboard's page Tuning shows the same with
-    questions to predict in each step.
+    On two cores the quick setting takes about 25 minutes; the command says beforehand how long it will probably take
+    here. The dashboard's page Tuning shows the same with questions to predict in each step.
     """,
 )

@@ -20,8 +20,8 @@ from workshop.report.training.time_use import as_long_run
 from workshop.store.records import RunRecord
 from workshop.study.guided.cells import base, naive, place
 from workshop.study.guided.guide import Step
-from workshop.study.guided.step_results import StepResults, gain, name
-from workshop.study.results import CellResult
+from workshop.study.guided.step_results import StepResults, name
+from workshop.study.results import CellResult, compare, gain
 from workshop.study.trials import Cell
 from workshop.workloads.sgan.study.memory import Growth, growth
 
@@ -119,7 +119,7 @@ def _settings(findings: StepResults, order: Order) -> dict[str, Any]:
         return {}
     better = [cell for cell in order if findings.beats(cell, plain)]
     worse = [cell for cell in order if findings.beats(plain, cell)]
-    comparisons = {name(cell): findings.compare(cell, plain) for cell in order if cell is not plain}
+    comparisons = {name(cell): compare(cell, plain) for cell in order if cell is not plain}
     return {
         "plain": name(plain),
         "better": name(better[0]) if better else None,
@@ -143,7 +143,7 @@ def _evaluation(findings: StepResults, order: Order) -> dict[str, Any]:
         "ranks": most,
         "was": was,
         "now": now,
-        "saved": findings.compare(after, before) if before and after else None,
+        "saved": compare(after, before) if before and after else None,
         "times_better": gain(after, before),
         "scaled_before": gain(before, findings.at("h", evaluation=BEFORE, ranks=1)),
         "scaled_after": gain(after, findings.at("h", evaluation=AFTER, ranks=1)),
@@ -219,7 +219,7 @@ def evaluation_seconds(findings: StepResults) -> list[tuple[CellResult, float]]:
 
 
 def _doubt(findings: StepResults, cell: CellResult | None, other: CellResult | None) -> str:
-    return "" if findings.compare(cell, other) == "apart" else ", which may be chance"
+    return "" if compare(cell, other) == "apart" else ", which may be chance"
 
 
 def _openmp_reason(findings: StepResults, step_key: str, variable: str) -> str:
