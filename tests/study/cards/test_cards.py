@@ -136,7 +136,7 @@ def test_a_search(store: Store, session: SessionRecord) -> None:
     found = shown(store, tune_seed.study(store, session, asked, speed))
     line, trials, failed = part(found["search"], "figure")["figure"].data
     assert list(line.y) == sorted(line.y) and line.y[-1] == 1000.0
-    assert "Importance of the settings (PED-ANOVA): " in text(found["search"])
+    assert "exchange" in str(part(found["effects"], "table")["rows"])
     picks = part(found["search"], "figure")["picks"]
     assert [picks[place]["text"].split(" ")[0] for place in failed.customdata] == ["Failed:"] * len(failed.x) != []
     assert all("images/s in" in picks[place]["text"] for place in trials.customdata)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workshop.study.grid.verdict import verdict
+from workshop.study.grid.kind import verdict
 from workshop.study.results import CellResult
 from workshop.study.trials import TrialStatus
 

@@ -8,6 +8,7 @@ partly lucky (the optimiser's curse: Smith and Winkler, Management Science 52(3)
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,14 +21,13 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.extension import Params, Scaling, Workload
 from workshop.registry import workloads
+from workshop.report.activity import SEED
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.estimate import SECONDS, seconds_each
 from workshop.study.grid import axes as axes_of
-from workshop.study.grid import verdict as seeding
 from workshop.study.grid.axes import PLACING
-from workshop.study.grid.verdict import REPEATS
 from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.settings import read_axes
 from workshop.study.trials import Cell, Plan
@@ -36,6 +36,8 @@ MOST_TRIALS = 10_000  # of a sampler
 LONGEST_TITLE = 200  # characters
 MOST_BEST = 50  # cells that are repeated
 SAMPLERS = ("tpe", "random")
+REPEATS = 100  # most runs of a cell
+_METRIC = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 def scaling_of(workload: Workload) -> Scaling:
@@ -124,11 +126,13 @@ def plan(
     the message about grids that are too large.
     """
     scaling = scaling_of(workload)
-    metric = seeding.metric(compare.strip())
+    metric = compare.strip()
+    if metric and not _METRIC.fullmatch(metric):
+        raise BadInput(f"compare is {metric[:60]!r}; it should be the name of a metric, such as held_out_accuracy.")
     repeats = between("repeats", repeats, 1, REPEATS)
     values = axes_of.read_axes(axes, workload)
     if seeds:
-        seeding.check(workload, values)
+        _check_seeds(workload, values)
     shared = shared and "ranks" in values and bool(scaling.share)
     values_set = {**scaling.strong, **params} if shared else dict(params)
     base = _base(workload, values, values_set)
@@ -156,6 +160,14 @@ def plan(
         **({"seeds": True} if seeds else {}),
     }
     return Plan(KIND, workload.name, settings, tuple(cells), repeats)
+
+
+def _check_seeds(workload: Workload, axes: Mapping[str, Any]) -> None:
+    """Raises BadInput if repeats can't have different seeds."""
+    if SEED not in workload.params.model_fields:
+        raise BadInput(f"{workload.name} has no seed, so its repeats can't have one each; leave seeds out.")
+    if SEED in axes:
+        raise BadInput("seed is varied already, so repeats can't have one each; leave out one of the two.")
 
 
 def options(repeats: int = 1, weak: bool = False) -> dict[str, Any]:

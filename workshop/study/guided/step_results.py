@@ -94,8 +94,9 @@ class StepResults:
         return next((cell for cell in rated if point.items() <= cell.point.items()), None)
 
     def best(self, step_key: str, among: Callable[[CellResult], bool] = lambda _: True) -> CellResult | None:
-        """The fastest cell of a step."""
-        return results.best([cell for cell in self.results(step_key) if among(cell)])
+        """The fastest cell of a step, of those with enough repeats if there are any."""
+        cells = [cell for cell in self.results(step_key) if among(cell)]
+        return results.best(results.enough(cells) or cells)
 
     def beats(self, cell: CellResult | None, other: CellResult | None) -> bool:
         """Whether one cell is faster than another beyond chance."""
@@ -145,13 +146,14 @@ def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
     """What is known of a step, by the names that its rules use.
 
     Always: `cores`, `quick`, `chance` and `failures` (sentences), `cells` (how many), `done`,
-    `pruned`, `lacking` (reasons). With a measured cell: `order` (names, the fastest first; in the last step the last
-    stage), `best`, `at` (its point), `speed`. With two: `worst`, `gain` (times), `shown` (a
-    `results.Comparison`) of best and worst, `ties` (those that may be as fast as the best).
+    `pruned`, `lacking` (reasons). With a measured cell: `order` (names, the fastest of the repeated ones first; in the
+    last step the last stage), `best`, `at` (its point), `speed`. With two: `worst`, `gain` (times), `shown` (a
+    `results.Comparison`) of best and worst (the slowest with enough repeats), `ties` (those that may be as fast as the
+    best).
     """
     step, cells = findings.guide.step(step_key), findings.results(step_key)
-    usual = results.noise(cells)
-    order = results.ranked(cells)
+    usual, known = results.noise(cells), results.enough(cells)
+    order = [*known, *(cell for cell in results.ranked(cells) if cell not in known)]
     if step.anew:  # by stage, unless the start itself has failed
         order = [cell for cell in reversed(cells) if cell.rates] if cells[0].rates else []
     named: dict[str, Any] = {
@@ -169,7 +171,7 @@ def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
     if order:
         named |= {"best": name(order[0]), "at": order[0].point, "speed": findings.speed(order[0])}
     if len(order) > 1:
-        best, worst = order[0], order[-1]
+        best, worst = order[0], (known[1:] or order[1:])[-1] if not step.anew else order[-1]
         comparison, most = results.compare(best, worst), results.gain(best, worst)
         # If chance alone can make such a difference, the guess of no difference is right, too.
         margin = usual if comparison == "apart" or step.anew else most - 1

@@ -24,8 +24,7 @@ from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import settings
 from workshop.study.grid import axes
-from workshop.study.grid.plan import between, scaling_of
-from workshop.study.grid.verdict import REPEATS
+from workshop.study.grid.plan import REPEATS, between, scaling_of
 from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.trials import Plan
 
