@@ -12,10 +12,10 @@ from workshop.core.errors import BadInput
 from workshop.store.records import StudyRecord
 from workshop.store.store import Store
 from workshop.study import kinds, runner
-from workshop.study.estimate import Remaining
 from workshop.study.guided import kind, plan
 from workshop.study.guided.plan import Setting
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.study.kinds import Remaining
+from workshop.workloads.sgan.study.facts import GUIDE
 
 
 def steps_of(store: Store, study: StudyRecord) -> dict[str, Remaining]:

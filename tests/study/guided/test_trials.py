@@ -14,12 +14,11 @@ from tests.workloads.sgan.study import world
 from tests.workloads.sgan.study.world import World
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.study.guided.cells import key, spread_out
 from workshop.study.guided.kind import hopeless, more, runs_left, total
 from workshop.study.guided.plan import plan, read_steps
-from workshop.study.guided.step_results import step_results
+from workshop.study.guided.step_results import key, spread_out, step_results
 from workshop.study.kinds import Watched
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.facts import GUIDE
 
 MOST = 100  # runs of the quick setting on two cores
 

@@ -13,8 +13,8 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.extension import Params, Workload
 from workshop.registry import workload
+from workshop.study.grid.axes import read_options, read_settings
 from workshop.study.scaling.plan import default_ranks, plan, read_ranks
-from workshop.study.settings import read_options, read_settings
 
 MNIST, KMEANS = workload("mnist"), workload("kmeans")
 

@@ -12,14 +12,13 @@ from tests.workloads.sgan.study import world
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.guided.guesses import answer, ask
-from workshop.study.guided.kind import more
+from workshop.study.guided.kind import answer, ask, more
 from workshop.study.guided.plan import plan
 from workshop.study.guided.step_results import StepResults, facts, judge, name, step_results
 from workshop.study.kinds import Sofar
 from workshop.workloads.processor import WORKLOAD
 from workshop.workloads.processor.report import CITED, PANELS, spent, times
-from workshop.workloads.processor.study.guide import GUIDE
+from workshop.workloads.processor.study.facts import GUIDE
 
 KERNELS = {"convolution": {"seconds": 0.05, "calls": 158.0, "implementations": ["jit:avx512_core"]}}
 

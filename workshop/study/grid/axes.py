@@ -1,4 +1,4 @@
-"""Axes of a grid, its cells, and samples of them. Pure.
+"""Axes of a grid, its cells, and samples of them, also as words of a command line: name=value,value. Pure.
 
 An axis has the name of the field that it varies: `ranks`, `threads`, `map_by`, … of the placement, `env.NAME` for a
 variable of the ranks, or a param of the workload. A param may also be written `params.NAME`, which is necessary if the
@@ -13,6 +13,7 @@ import math
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -23,7 +24,6 @@ from workshop.core.errors import BadInput, bad_input
 from workshop.core.placement import Placement
 from workshop.extension import Workload
 from workshop.mpi.implementations import implementation, read_placement
-from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
 
 PLACING = ("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "mpi")
@@ -258,3 +258,72 @@ def value_label(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return "-" if value is None else "none" if value == "" else str(value)
+
+
+VARIABLE = "env."  # begins the name of an axis that is an environment variable of the ranks
+UNSET = ("unset", "default", "")  # how a value that is none is written
+
+
+def read_settings(words: Sequence[str], workload: Workload) -> dict[str, Any]:
+    """Params from words like "batch=32". Raises BadInput for other words, and for a name that is set twice.
+
+    Files get their absolute path, because the study may be resumed from another folder.
+    """
+    values: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        name = name.strip().lstrip("-").replace("-", "_")
+        if not equals or not name:
+            raise BadInput(f"--set {word} should be like --set name=value.")
+        if name in values:
+            raise BadInput(f"{name} is set twice: {values[name]} and {value}.")
+        values[name] = whole_path(workload, name, value)
+    return values
+
+
+def read_options(words: Sequence[str]) -> list[str]:
+    """The workload's own options, as in `workshop run` (--batch 32 or --batch=32), as words for `read_settings`. Raises
+    BadInput for other words."""
+    rest, assignments = list(words), []
+    while rest:
+        option = rest.pop(0)
+        if not option.startswith("--") or len(option) < 3:
+            raise BadInput(f"{option} is no option; a workload's setting is given as --set name=value.")
+        if "=" not in option:
+            if not rest or rest[0].startswith("--"):
+                raise BadInput(f"{option} has no value; write {option} VALUE.")
+            option = f"{option}={rest.pop(0)}"
+        assignments.append(option.removeprefix("--"))
+    return assignments
+
+
+def vary_words(words: Sequence[str]) -> dict[str, list[str | None]]:
+    """Axes from words like "ranks=1,2,4". Values that contain commas are separated by | instead. Raises BadInput."""
+    axes: dict[str, list[str | None]] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise BadInput(f"--vary {word} should be like --vary ranks=1,2,4.")
+        if not name.startswith(VARIABLE):
+            name = name.replace("-", "_")
+        if name in axes:
+            raise BadInput(f"{name} is varied twice; give all its values at once.")
+        values = [value.strip() for value in text.split("|" if "|" in text else ",")]
+        if values == [""]:
+            raise BadInput(f"--vary {word} has no values; it should be like --vary ranks=1,2,4.")
+        axes[name] = [None if value in UNSET else value for value in values]
+    return axes
+
+
+def whole_path(workload: Workload, name: str, value: str, folder: Path | None = None) -> str:
+    """The absolute path of a file that a param names, relative to `folder` (default: the current one); other values
+    unchanged."""
+    field = workload.params.model_fields.get(name)
+    extra = field.json_schema_extra if field is not None else None
+    about = extra.get("file") if isinstance(extra, dict) else None
+    choices = about.get("choices") if isinstance(about, dict) else None
+    if not isinstance(about, dict) or (isinstance(choices, list) and value in choices) or value.isdecimal():
+        return value  # a built-in choice, or a run's number
+    path = (folder or Path()) / Path(value).expanduser()
+    return str(path.absolute()) if value and path.exists() else value

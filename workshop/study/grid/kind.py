@@ -23,10 +23,10 @@ from workshop.store.store import Store
 from workshop.study import results
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import plan
+from workshop.study.grid.axes import VARIABLE
 from workshop.study.grid.plan import REPEATS
 from workshop.study.kinds import Kind, Report, Sofar, read
 from workshop.study.results import CellResult, cell_effects
-from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell, impossible, interleave, with_seeds
 
 

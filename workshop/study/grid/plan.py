@@ -25,11 +25,9 @@ from workshop.report.activity import SEED
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study.estimate import SECONDS, seconds_each
 from workshop.study.grid import axes as axes_of
-from workshop.study.grid.axes import PLACING
-from workshop.study.kinds import StudyForm, StudyRequest
-from workshop.study.settings import read_axes
+from workshop.study.grid.axes import PLACING, vary_words
+from workshop.study.kinds import SECONDS, StudyForm, StudyRequest, seconds_each
 from workshop.study.trials import Cell, Plan
 
 MOST_TRIALS = 10_000  # of a sampler
@@ -285,7 +283,7 @@ class GridOptions(Params):
 
 
 def _plan(form: StudyRequest) -> Plan:
-    axes = read_axes([f"{name}={values}" for name, values in form.options.vary.items()])
+    axes = vary_words([f"{name}={values}" for name, values in form.options.vary.items()])
     chosen = options(form.options.repeats, form.options.weak)
     return plan_here(form.store, form.session, form.workload, axes, form.params, form.placement, chosen)
 

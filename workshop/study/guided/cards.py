@@ -13,9 +13,8 @@ from workshop.report.figures.bars import WaterfallStep as Stage
 from workshop.report.figures.bars import settings, waterfall
 from workshop.study.cards import cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.study.grid.cards import picture
-from workshop.study.guided.cells import crowded, points
 from workshop.study.guided.kind import GuidedReport, StepReport
-from workshop.study.guided.step_results import name
+from workshop.study.guided.step_results import crowded, name, points
 from workshop.study.results import CellResult, compare
 
 Parts = tuple[Part, ...]

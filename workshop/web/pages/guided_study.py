@@ -8,9 +8,8 @@ from workshop.core import words
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.guided import plan
 from workshop.study.guided.cards import step_cards
-from workshop.study.guided.guesses import Ask
-from workshop.study.guided.guesses import ask as question
-from workshop.study.guided.kind import GuidedReport, StepReport, ahead
+from workshop.study.guided.kind import Ask, GuidedReport, StepReport, ahead
+from workshop.study.guided.kind import ask as question
 from workshop.web.pages import cards, frame, predictions
 from workshop.web.pages.study_view import EVERY, WAITS, live, read_report, run_button
 

@@ -19,8 +19,7 @@ from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import export, runner
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import settings
-from workshop.study.estimate import ahead_words, remaining_work
-from workshop.study.kinds import Report, Sofar, any_kind, any_report, expected, title
+from workshop.study.kinds import Report, Sofar, ahead_words, any_kind, any_report, expected, remaining_work, title
 from workshop.study.trials import impossible, status
 from workshop.web import actions
 from workshop.web.pages import blocks, cards, frame

@@ -14,7 +14,7 @@ from tests.study.conftest import own_lock
 from tests.support import limit
 from workshop.store.store import Store
 from workshop.study.guided.plan import Setting
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.facts import GUIDE
 
 __all__ = ["own_lock"]
 WORKSHOP = str(Path(sys.prefix) / "bin" / "workshop")

@@ -22,11 +22,10 @@ from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards
 from workshop.study.guided.cards import step_cards
-from workshop.study.guided.guesses import Answer, answer
-from workshop.study.guided.kind import GuidedReport
+from workshop.study.guided.kind import Answer, GuidedReport, answer
 from workshop.study.guided.step_results import StepResults, facts, judge, step_results
 from workshop.study.terminal import show_study
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.facts import GUIDE
 
 
 def measured(how: world.Rate = world.rate, **more: Any) -> StepResults:

@@ -12,7 +12,7 @@ from workshop.core import words
 from workshop.report.analysis.scores import number, percent, points
 from workshop.store.records import RunRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study.guided.guesses import Answer, NumberGuess
+from workshop.study.guided.kind import Answer, NumberGuess
 from workshop.study.kinds import Kind, Report, read
 from workshop.study.results import AGREED, Paired, failure, standard_error
 from workshop.study.trials import status

@@ -1,4 +1,4 @@
-"""What the rules of the steps over hosts need beyond the facts of any guided study. Pure."""
+"""The guided study over hosts, and the facts that its rules need beyond those of any guided study. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.memory import size
-from workshop.study.guided.guide import Step
+from workshop.study.guided.kind import kind
+from workshop.study.guided.plan import Guide, Step, form
 from workshop.study.guided.step_results import StepResults, name
 from workshop.study.results import CellResult, gain, noise
 
@@ -72,3 +73,8 @@ def _ranks(findings: StepResults, step: Step) -> dict[str, Any]:
         "ended": memory_failure.why.removeprefix(OUT_OF_MEMORY) if memory_failure else None,
         "command": findings.guide.start,
     }
+
+
+GUIDE = Guide.read(__package__)
+KIND = kind(GUIDE)
+FORM = form(GUIDE)
