@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from workshop.core import topology, words
+from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.registry import workload
 from workshop.sessions import client
@@ -45,39 +45,12 @@ def check_place(
     elif not trial_hosts and begun is not None and set(begun) != set(hosts):
         needed = begun
     else:
-        _check_machine(study_id, done, session)
         return
     name = f"session {session.name}" if session is not None else "a private session"
     raise BadInput(
         f"Study {study_id} runs on {_listed(needed)}, but {name} is on {_listed(hosts)}, where its runs would not "
         f"compare; go on in a session on {_listed(needed)} (--session NAME)."
     )
-
-
-def _check_machine(study_id: int, done: Sequence[RunRecord], session: SessionRecord | None) -> None:
-    """Refuse a machine with other cores than those on which the study was measured. Raises BadInput."""
-    before = next((machine for run in done if (machine := _machine(run.machine))), None)
-    here = topology.machine() if session is None else session.machine
-    if session is not None and not session.rank_map:
-        here = {}  # before its ranks have started, it describes the machine that starts them
-    now = _machine(here)
-    if before is None or now is None or before == now:
-        return
-    raise BadInput(
-        f"Study {study_id} has measured on {_described(before)}, but here are {_described(now)}, where its runs would "
-        "not compare; go on there, or run the study anew."
-    )
-
-
-def _machine(machine: Mapping[str, Any] | None) -> tuple[int, str] | None:
-    """The number and the model of a machine's cores; None if unknown."""
-    units = (machine or {}).get("units")
-    return (len({unit["core"] for unit in units}), (machine or {}).get("model", "")) if units else None
-
-
-def _described(machine: tuple[int, str]) -> str:
-    cores, model = machine
-    return words.count(cores, "core") + (f" ({model})" if model else "")
 
 
 def _names(placement: Mapping[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import cards as study_cards
 from workshop.study.cards import cards
-from workshop.study.kinds import any_report
+from workshop.study.kinds import report
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def session(store: Store) -> SessionRecord:
 
 
 def shown(store: Store, study: StudyRecord) -> dict[str, Card]:
-    found = cards(any_report(store, store.study(study.id)))
+    found = cards(report(store, store.study(study.id)))
     drawn = sum(part["kind"] == "figure" for card in found for part in card.parts)
     assert len(json.loads(html.live(found))["figures"]) == drawn
     assert len({card.name for card in found}) == len(found)

@@ -14,10 +14,9 @@ from tests.workloads.sgan.study import world
 from tests.workloads.sgan.study.world import World
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.study.guided.kind import hopeless, more, runs_left, total
+from workshop.study.guided.kind import more, runs_left, total
 from workshop.study.guided.plan import plan, read_steps
 from workshop.study.guided.step_results import key, spread_out, step_results
-from workshop.study.kinds import Watched
 from workshop.workloads.sgan.study.facts import GUIDE
 
 MOST = 100  # runs of the quick setting on two cores
@@ -148,23 +147,6 @@ def test_what_was_interrupted_in_the_middle_of_a_step_is_still_to_come() -> None
     assert runs_left(step_results(GUIDE, some.sofar), "e") == 2
     some.trials[1:] = map(some._run, some.trials[1:])
     assert runs_left(step_results(GUIDE, some.sofar), "e") == 0 and more(GUIDE, some.sofar) == []
-
-
-def test_a_trial_that_does_half_the_work_is_hopeless() -> None:
-    quick = World(world.setting())
-    while not (quick.trials and quick.trials[-1].point["step"] == "c"):
-        quick.step()
-    trial = next(one for one in quick.trials if one.point.get("env.TF_NUM_INTRAOP_THREADS") == 4)
-    one_each = next(one for one in quick.trials if one.point.get("env.TF_NUM_INTRAOP_THREADS") == 1)
-    run = quick.runs[1]
-    assert hopeless(GUIDE, quick.sofar, one_each, Watched(run, 5.0, 100.0)) is None, "others may have been at work"
-    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 5.0, 100.0)) == (
-        "After 5 s it did 14 % of the work of inter_op 0, intra_op 2."
-    )
-    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 1.0, 100.0)) is None, "too soon"
-    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 5.0, 700.0)) is None, "it may win"
-    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 0.0, None)) is None
-    assert hopeless(GUIDE, quick.sofar, quick.trials[0], Watched(run, 5.0, 1.0)) is None, "the naive start may be slow"
 
 
 @pytest.mark.parametrize(

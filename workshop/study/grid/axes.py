@@ -28,9 +28,6 @@ from workshop.study.trials import Cell
 
 PLACING = ("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "mpi")
 PARAM = "params."
-MOST_VALUES = 1000  # of one axis
-MOST_AXES = 12
-LONGEST = 1000  # characters of a value
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 Axes = Mapping[str, Sequence[Any]]
@@ -40,8 +37,6 @@ def read_axes(requested: Mapping[str, Any], workload: Workload) -> dict[str, lis
     """Axes with checked values, in the order of `requested`. Raises BadInput."""
     if not requested:
         raise BadInput("The grid is empty: name at least one thing to vary, such as ranks with the values 1 and 2.")
-    if len(requested) > MOST_AXES:
-        raise BadInput(f"The grid has {len(requested)} axes; a study takes at most {MOST_AXES}.")
     axes: dict[str, list[Any]] = {}
     for written, values in requested.items():
         name = _canonical(written, workload)
@@ -183,8 +178,6 @@ def _values(name: str, requested: Any, workload: Workload) -> list[Any]:
         raise BadInput(f"{name} should have a list of values, such as [1, 2]; it has {str(requested)[:60]!r}.")
     if not requested:
         raise BadInput(f"{name} has no values, so the grid is empty; give at least one.")
-    if len(requested) > MOST_VALUES:
-        raise BadInput(f"{name} has {len(requested)} values; an axis takes at most {MOST_VALUES}.")
     values = [_value(name, value, workload) for value in requested]
     for at, value in enumerate(values):
         if any(value == other and type(value) is type(other) for other in values[:at]):
@@ -194,8 +187,6 @@ def _values(name: str, requested: Any, workload: Workload) -> list[Any]:
 
 def _value(name: str, requested: Any, workload: Workload) -> Any:
     """One value as its field has it, in JSON's types. Raises BadInput."""
-    if isinstance(requested, str) and len(requested) > LONGEST:
-        raise BadInput(f"{name} has a value of {len(requested)} characters; a value has at most {LONGEST}.")
     info = field_of(name, workload)
     if info is None:
         return _variable(name, requested)
@@ -213,8 +204,6 @@ def _variable(name: str, requested: Any) -> str | None:
         return None
     if isinstance(requested, bool) or not isinstance(requested, (str, int, float)):
         raise BadInput(f"{name} should have texts or numbers as values; it has {str(requested)[:60]!r}.")
-    if "\0" in str(requested) or "\n" in str(requested):
-        raise BadInput(f"{name} has a value of more than one line.")
     return str(requested)
 
 

@@ -31,7 +31,6 @@ from workshop.study.kinds import SECONDS, StudyForm, StudyRequest, seconds_each
 from workshop.study.trials import Cell, Plan
 
 MOST_TRIALS = 10_000  # of a sampler
-LONGEST_TITLE = 200  # characters
 MOST_BEST = 50  # cells that are repeated
 SAMPLERS = ("tpe", "random")
 REPEATS = 100  # most runs of a cell
@@ -75,16 +74,6 @@ def _only(what: str, requested: Mapping[str, Any], names: Sequence[str]) -> None
     odd = next((str(name) for name in requested if name not in names), None)
     if odd is not None:
         raise BadInput(f"{what} has no setting {odd[:60]!r}; it has {words.listed(names)}.")
-
-
-def read_title(text: str) -> str:
-    """The title of a study without surrounding blanks. Raises BadInput."""
-    words_of = text.strip()
-    if len(words_of) > LONGEST_TITLE:
-        raise BadInput(f"The title has {len(words_of)} characters; it should have at most {LONGEST_TITLE}.")
-    if not words_of.isprintable():
-        raise BadInput("The title has characters that can't be shown; it should be one line of words.")
-    return words_of
 
 
 def between(name: str, value: Any, least: int, most: int) -> int:
@@ -154,7 +143,7 @@ def plan(
         "best": read_best(best),
         "sampler": chosen,
         "shared": shared,
-        "title": read_title(title),
+        "title": title.strip(),
         **({"seeds": True} if seeds else {}),
     }
     return Plan(KIND, workload.name, settings, tuple(cells), repeats)
@@ -192,23 +181,18 @@ def plan_here(
     return check_placements(planned, lambda place: client.placement_in(session, place.as_json()))
 
 
-def check_placements(
-    study: Plan,
-    check: Callable[[Placement], object],
-    seconds: float = CHECK_SECONDS,
-    clock: Callable[[], float] = time.monotonic,
-) -> Plan:
+def check_placements(study: Plan, check: Callable[[Placement], object], seconds: float = CHECK_SECONDS) -> Plan:
     """The same study. Cells whose placement `check` refuses get the reason. Raises BadInput with that reason if no cell
     is left, or if the only placement of a sampler is refused."""
     only = not study.cells and not any(axis in axes_of.PLACING for axis in study.settings["axes"])
     if only and (why := _answer(check, Placement.parse(study.placement))):
         raise BadInput(why)
-    until = clock() + seconds
+    until = time.monotonic() + seconds
     answers: dict[str, str] = {}
     cells = []
     for cell in study.cells:
         key = repr(sorted(cell.placement.items(), key=str))
-        if not cell.why and key not in answers and clock() < until:
+        if not cell.why and key not in answers and time.monotonic() < until:
             answers[key] = _answer(check, Placement.parse(cell.placement))
         cells.append(replace(cell, why=cell.why or answers.get(key, "")))
     _some_can_be(cells)

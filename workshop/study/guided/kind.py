@@ -12,18 +12,14 @@ from typing import Any, Literal
 
 from workshop.core import words
 from workshop.core.errors import BadInput
-from workshop.core.placement import Placement
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.kind import best_again
 from workshop.study.guided.plan import Guide, Setting, Step
 from workshop.study.guided.step_results import StepResults, facts, judge, key, name, step_results
-from workshop.study.kinds import Kind, Remaining, Report, Sofar, Watched, read, remaining_work
-from workshop.study.results import CellResult, best
+from workshop.study.kinds import Kind, Remaining, Report, Sofar, read, remaining_work
+from workshop.study.results import CellResult
 from workshop.study.trials import RESULTS, Cell, interleave, status
-
-HOPELESS = 0.5  # of the best rate of a step, below which a trial is ended early
-WATCHED = 3.0  # seconds that it is watched before that
 
 
 def more(guide: Guide, sofar: Sofar) -> list[Trial]:
@@ -40,26 +36,6 @@ def total(guide: Guide, sofar: Sofar) -> int:
     """The estimated number of trials. Later steps may depend on the results of earlier ones."""
     findings = step_results(guide, sofar)
     return len(sofar.trials) + sum(_ahead(findings, step_key) for step_key in findings.setting.steps)
-
-
-def hopeless(guide: Guide, sofar: Sofar, trial: Trial, watched: Watched) -> str | None:
-    """The reason why a trial is ended early: it has more threads than cores and does less than half the work of the
-    step's best. A trial with a core for each thread may just have met a busy moment of the machine, so it goes on."""
-    step_key = trial.point.get("step", "")
-    pruned = step_key in guide.keys and step_key and guide.step(step_key).prune
-    if not pruned or trial.repeat > 1 or watched.rate is None or watched.seconds < WATCHED:
-        return None
-    findings = step_results(guide, sofar)
-    where = Placement.parse(trial.placement)
-    threads = int(trial.point.get("env.TF_NUM_INTRAOP_THREADS") or where.threads_per_rank)
-    leader = best(findings.results(step_key))
-    if where.ranks * threads <= findings.setting.cores or leader is None or not leader.median:
-        return None
-    share = watched.rate / leader.median
-    if share >= HOPELESS:
-        return None
-    done = f"After {words.seconds(watched.seconds)} it did {words.percent(share)}"
-    return f"{done} of the work of {leader.label.partition(': ')[2]}."
 
 
 def ahead(store: Store, report: GuidedReport, step_key: str) -> Remaining:
@@ -235,7 +211,6 @@ def kind(guide: Guide) -> Kind:
         partial(guided_report, guide),
         partial(more, guide),
         partial(total, guide),
-        partial(hopeless, guide),
         cards="workshop.study.guided.cards:cards",
         view="workshop.web.pages.guided_study:view",
         elsewhere=f"`workshop study run {guide.kind}`, or the dashboard's page {guide.page}",

@@ -256,7 +256,6 @@ class Step(BaseModel, frozen=True, extra="forbid"):
     own_batch: bool = False  # each rank has a batch of its own, and all numbers of ranks read as many images
     repeat: int | Literal["all"] = 0  # how many of the fastest cells are repeated
     overall: bool = False  # it compares work over training and evaluation together
-    prune: bool = False  # hopeless trials are ended early
     anew: bool = False  # the last step: stages on top of each other, all measured anew
     figure: str = "grid"
     published: str

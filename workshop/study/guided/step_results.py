@@ -156,7 +156,7 @@ def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
     """What is known of a step, by the names that its rules use.
 
     Always: `cores`, `quick`, `chance` and `failures` (sentences), `cells` (how many), `done`,
-    `pruned`, `lacking` (reasons). With a measured cell: `order` (names, the fastest of the repeated ones first; in the
+    `lacking` (reasons). With a measured cell: `order` (names, the fastest of the repeated ones first; in the
     last step the last stage), `best`, `at` (its point), `speed`. With two: `worst`, `gain` (times), `shown` (a
     `results.Comparison`) of best and worst (the slowest with enough repeats), `ties` (those that may be as fast as the
     best).
@@ -173,7 +173,6 @@ def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
         "failures": findings.failures(step_key),
         "cells": len(cells),
         "done": findings.done(step_key),
-        "pruned": [name(cell) for cell in cells if cell.status == "pruned"],
         "lacking": [cell.why for cell in cells if cell.status == "failed" and cell.why],
         "means": step.means,
         "order": [name(cell) for cell in order],
