@@ -15,6 +15,7 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput
+from workshop.core.forms import named
 from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.report.actions import run_command
@@ -72,7 +73,7 @@ def grid_report(store: Store, study: StudyRecord) -> GridReport:
         ],
     )
     best = results.best(rows)
-    command = _command(study.workload, best) if best else ""
+    command = command_of(study.workload, best) if best else ""
     texts = verdict(rows, description["unit"], study.finished_at is not None, command)
     if description.get("seeds"):
         texts = seed_by_seed(texts, rows, trials, runs, study, command)
@@ -150,9 +151,11 @@ def _cell(study: StudyRecord, point: Mapping[str, Any]) -> Cell:
     )
 
 
-def _command(name: str, cell: CellResult) -> str:
+def command_of(name: str, cell: CellResult) -> str:
+    """The command line that runs a cell again; empty if it can't be had."""
     try:
-        return run_command(workload(name), cell.params, Placement.parse(cell.placement))
+        chosen = workload(name)
+        return run_command(chosen, named(chosen.params, cell.params), Placement.parse(cell.placement))
     except BadInput:  # the workload or one of its settings no longer exists
         return ""
 
@@ -218,7 +221,7 @@ def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str
     """Verdict, why and next. `command` runs the best cell."""
     measured, order = results.ranked(cells), results.enough(cells)
     if len(measured) < 2:
-        return _too_little(cells, measured, unit, finished)
+        return too_little(cells, measured, unit, finished)
     best, usual = measured[0], results.noise(cells)
     most, least = ("fastest", "slowest") if unit.endswith("/s") else ("best", "worst")
     why, tied = [_reached(best, unit)], measured
@@ -242,7 +245,7 @@ def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str
             ahead = f"{(best.median or 0.0) / (second.median or 1.0):.2f}× the next, {second.label}"
             sentence = f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {ahead}."
         why.append(f"The {least}, {against}")
-    why += mattered(cells, usual) + _cautions(cells, measured)
+    why += mattered(cells, usual) + cautions(cells, measured)
     return {"verdict": sentence, "why": " ".join(why), "next": _next(tied, measured, finished, command)}
 
 
@@ -258,17 +261,18 @@ def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
     return [f"Between the worst and the best value of each, everything else being the same: {words.listed(parts)}."]
 
 
-def _too_little(cells: Sequence[CellResult], order: Sequence[CellResult], unit: str, finished: bool) -> dict[str, str]:
+def too_little(cells: Sequence[CellResult], order: Sequence[CellResult], unit: str, finished: bool) -> dict[str, str]:
+    """Verdict, why and next with less than two measured cells (`order`)."""
     failed = [cell for cell in cells if cell.status == "failed"]
     going_on = "Mend that, then start the study again." if finished else "Let the study go on."
     if order:
         sentence = f"Only one cell was measured: {order[0].label}, {_rate(order[0], unit)}."
-        why = " ".join(["A comparison takes two cells.", *_cautions(cells, [])])
+        why = " ".join(["A comparison takes two cells.", *cautions(cells, [])])
         return {"verdict": sentence, "why": why, "next": "Vary more." if finished and not failed else going_on}
     if cells and len(failed) == len(cells):
         why = f"All {len(cells)} cells failed. {words.capital(failed[0].label)}: {failed[0].why.rstrip('.')}."
         return {"verdict": "Nothing could be measured.", "why": why, "next": going_on}
-    why = " ".join(["No run has completed so far.", *_cautions(cells, [])])
+    why = " ".join(["No run has completed so far.", *cautions(cells, [])])
     return {"verdict": "Nothing was measured yet.", "why": why, "next": going_on}
 
 
@@ -287,7 +291,7 @@ def _next(tied: Sequence[CellResult], order: Sequence[CellResult], finished: boo
     )
 
 
-def _cautions(cells: Sequence[CellResult], order: Sequence[CellResult]) -> list[str]:
+def cautions(cells: Sequence[CellResult], order: Sequence[CellResult]) -> list[str]:
     """Sentences on what the results don't show."""
     sentences = []
     few = sum(len(cell.rates) < results.ENOUGH for cell in order)

@@ -97,7 +97,6 @@ class TuneReport(Report):
             "seed": study.seed,
             "spent": self.spent,
             "possible": len(study.points()),
-            "left_out": dict(study.left_out),
             "best": _cell_json(self.best),
             "naive": _cell_json(self.naive),
             "default": _cell_json(self.usual),
