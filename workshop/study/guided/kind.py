@@ -40,9 +40,9 @@ def total(guide: Guide, sofar: Sofar) -> int:
 
 def ahead(store: Store, report: GuidedReport, step_key: str) -> Remaining:
     """The runs that one step of a study still needs."""
-    asked = report.setting.wanting(step_key).description()
+    description = report.setting.wanting(step_key).description()
     return remaining_work(
-        store, Sofar(replace(report.study, description=asked, finished_at=None), report.trials, report.runs)
+        store, Sofar(replace(report.study, description=description, finished_at=None), report.trials, report.runs)
     )
 
 

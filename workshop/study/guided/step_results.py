@@ -162,8 +162,8 @@ def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
     best).
     """
     step, cells = findings.guide.step(step_key), findings.results(step_key)
-    usual, known = results.noise(cells), results.enough(cells)
-    order = [*known, *(cell for cell in results.ranked(cells) if cell not in known)]
+    usual, comparable = results.noise(cells), results.enough(cells)
+    order = [*comparable, *(cell for cell in results.ranked(cells) if cell not in comparable)]
     if step.anew:  # by stage, unless the start itself has failed
         order = [cell for cell in reversed(cells) if cell.rates] if cells[0].rates else []
     named: dict[str, Any] = {
@@ -180,7 +180,7 @@ def facts(findings: StepResults, step_key: str) -> dict[str, Any]:
     if order:
         named |= {"best": name(order[0]), "at": order[0].point, "speed": findings.speed(order[0])}
     if len(order) > 1:
-        best, worst = order[0], (known[1:] or order[1:])[-1] if not step.anew else order[-1]
+        best, worst = order[0], (comparable[1:] or order[1:])[-1] if not step.anew else order[-1]
         comparison, most = results.compare(best, worst), results.gain(best, worst)
         # If chance alone can make such a difference, the guess of no difference is right, too.
         margin = usual if comparison == "apart" or step.anew else most - 1
