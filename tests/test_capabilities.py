@@ -22,9 +22,8 @@ ALLOWED = {
     "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
     "workshop/engine/fields.py": DATA,
     "workshop/notebook/studies.py": EXAMPLE,
-    "workshop/study/grid/command.py": EXAMPLE,
-    "workshop/study/scaling/command.py": EXAMPLE,
-    "workshop/study/tune/command.py": EXAMPLE,
+    "workshop/study/command.py": EXAMPLE,
+    "workshop/study/grid/study_file.py": EXAMPLE,
     "workshop/cli/templates/workload/my_workload_workshop/labs/my-workload/mistakes.py": "an MPI call",
 }
 

@@ -20,7 +20,7 @@ from workshop.report.actions import actions as recommended
 from workshop.report.analysis import findings
 from workshop.store import run_notes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
-from workshop.study.estimate import run_estimate
+from workshop.study.kinds import run_estimate
 from workshop.web import actions, classroom
 from workshop.web.pages import blocks, frame, links, projector
 from workshop.web.pages.fields import UPLOAD, Uploads, model_form, placement_form

@@ -45,15 +45,15 @@ from workshop.report.failures import failures, failures_of
 from workshop.sessions import client, lifecycle
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.study.guided.guesses import Ask, ChoiceGuess, about
-from workshop.study.guided.guesses import ask as question
+from workshop.study.guided.kind import Ask, ChoiceGuess, about
+from workshop.study.guided.kind import ask as question
 from workshop.study.guided.step_results import step_results
 from workshop.study.kinds import Sofar
 from workshop.study.kinds import read as trials_of
 from workshop.web.auth import hashed, new_secrets
 from workshop.web.quiz import round_start
 from workshop.workloads.federated.study.kind import ASKS
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.facts import GUIDE
 
 NAME = "class"  # of the session
 LEARNERS = 8

@@ -10,7 +10,7 @@ from workshop.cli.emulation import hosts
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided.plan import plan
-from workshop.workloads.sgan.nodes.guide import GUIDE
+from workshop.workloads.sgan.nodes.facts import GUIDE
 
 
 def test_a_session_on_one_host_is_refused(open_page: Open, store: Store) -> None:

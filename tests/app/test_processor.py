@@ -15,7 +15,7 @@ from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided.plan import plan
-from workshop.workloads.processor.study.guide import GUIDE
+from workshop.workloads.processor.study.facts import GUIDE
 
 
 @pytest.fixture

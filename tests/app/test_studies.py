@@ -94,14 +94,14 @@ def test_a_study_that_waits_says_for_whom(open_page: Open, store: Store, session
 def test_what_failed_is_shown_as_such(open_page: Open, store: Store, session: SessionRecord) -> None:
     seed.study(store, session, failing=4)
     page = open_page("studies")
-    assert "All trials with 4 ranks failed: ValueError: no <b>luck</b>" in plain(page)
+    assert "1 cell failed; 4 ranks: ValueError: no <b>luck</b>" in plain(page)
     assert tables(page).count(">failed</td>") == 3
     assert "no &lt;b&gt;luck&lt;/b&gt;" in tables(page) and "<b>luck" not in tables(page)
 
 
 def test_a_study_without_a_single_run(open_page: Open, store: Store, session: SessionRecord) -> None:
     seed.study(store, session, ended=0)
-    assert "Not enough measured yet" in plain(open_page("studies"))
+    assert "Nothing was measured yet" in plain(open_page("studies"))
 
 
 @pytest.mark.parametrize("given", ["999", "x", "-1", "1e9", "<b>", "", pytest.param("9" * 5000, id="long")])

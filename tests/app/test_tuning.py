@@ -16,7 +16,7 @@ from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided.plan import Setting
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.facts import GUIDE
 
 
 @pytest.fixture

@@ -20,9 +20,9 @@ from workshop.sessions import measurement_lock
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study.command import store_and_session, with_notices
+from workshop.study.runner import Progress
 from workshop.study.scaling.plan import KIND, plan
 from workshop.study.terminal import report_ends, watch_study
-from workshop.study.trial_monitor import Progress
 
 Says = Callable[..., str]
 SCALING = ["study", "run", "scaling", "--workload"]

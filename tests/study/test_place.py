@@ -36,18 +36,3 @@ def test_other_hosts_are_refused_before_anything_starts(workshop_home: Path) -> 
         check_place(3, [anywhere], [run], there)
     with pytest.raises(BadInput, match="go on in a session on alpha and beta"):
         check_place(3, [anywhere], [far], beside)
-
-
-def test_another_machine_is_refused_too(workshop_home: Path) -> None:
-    """Its runs would be compared with those of a machine that is no longer there."""
-    with Store.open() as store:
-        here = class_seed.session(store)
-        measured = store.submit(here.id, "kmeans", {}, {"ranks": 2})
-    two, four = ({"host": "h", "model": "M", "units": [{"core": core} for core in range(cores)]} for cores in (2, 4))
-    waiting = Trial(1, "a", {}, {"ranks": 2}, 1)
-    done = replace(measured, status="completed", machine=four)
-    check_place(3, [waiting], [done], replace(here, machine=four))
-    check_place(3, [waiting], [replace(done, status="failed")], replace(here, machine=two))
-    check_place(3, [waiting], [replace(done, machine=None)], replace(here, machine=two))
-    with pytest.raises(BadInput, match=r"Study 3 has measured on 4 cores \(M\), but here are 2 cores \(M\), where"):
-        check_place(3, [waiting], [done], replace(here, machine=two))

@@ -16,7 +16,7 @@ from scipy import stats
 from tests.report.analysis import cases
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
-from workshop.study.results import CellResult, Paired, best, effects, ratio, standard_error
+from workshop.study.results import CellResult, Paired, best, compare, effects, standard_error
 
 
 def cell(label: str, *rates: float) -> CellResult:
@@ -93,28 +93,21 @@ def test_the_best_is_the_largest_median_not_the_luckiest_run() -> None:
     assert [one.label for one in results.ranked([lucky, cell("none"), steady])] == ["steady", "lucky"]
 
 
-def test_ratios_and_what_is_sure_of_them() -> None:
-    fast, slow, wide = cell("fast", 20.0, 22.0), cell("slow", 10.0, 11.0), cell("wide", 9.0, 25.0)
-    apart = ratio(fast, slow)
-    assert apart is not None and apart.sure
-    assert apart.value == pytest.approx(2.0) and (apart.low, apart.high) == (pytest.approx(20 / 11), 2.2)
-    below = ratio(slow, fast)
-    assert below is not None and below.sure and below.value == pytest.approx(0.5)
-    overlap = ratio(fast, wide)
-    assert overlap is not None and not overlap.sure
-    assert ratio(fast, cell("none")) is None and ratio(cell("none"), fast) is None
-
-
-rates = st.lists(st.floats(0.1, 1e9), min_size=1, max_size=5).map(tuple)
-
-
-@given(rates, rates)
-def test_a_ratio_and_its_inverse_say_the_same(one: tuple[float, ...], other: tuple[float, ...]) -> None:
-    there, back = ratio(cell("a", *one), cell("b", *other)), ratio(cell("b", *other), cell("a", *one))
-    assert there is not None and back is not None
-    assert there.low <= there.value * (1 + 1e-9) and there.value <= there.high * (1 + 1e-9)
-    assert there.value * back.value == pytest.approx(1.0)
-    assert there.sure is back.sure or there.low == pytest.approx(1.0) or there.high == pytest.approx(1.0)
+@pytest.mark.parametrize(
+    ("one", "other", "told"),
+    [
+        ((20, 21, 22), (10, 11, 12), "apart"),
+        ((100, 101, 100), (100, 101, 99), "alike"),
+        ((100, 101, 130), (100, 120, 125), "unsure"),
+        ((20, 22), (10, 11), "unsure"),
+        ((20, 21, 22), (), "unsure"),
+    ],
+)
+def test_a_comparison_takes_three_repeats(one: tuple[float, ...], other: tuple[float, ...], told: str) -> None:
+    first, second = cell("one", *one), cell("other", *other)
+    assert compare(first, second) == compare(second, first) == told
+    assert compare(first, None) == "unsure"
+    assert results.gain(cell("a", 20.0), cell("b", 10.0)) == 2 and results.gain(first, None) == 0
 
 
 @given(st.floats(0.1, 10), st.floats(0.1, 10))

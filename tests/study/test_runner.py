@@ -94,7 +94,7 @@ def test_a_study_completes_though_one_number_of_ranks_fails(session: Session) ->
     assert (two["speed_up"], two["efficiency"], two["threads"], two["repeats"]) == (1.8, 0.9, 1, 1)
     assert two["phases"] == pytest.approx({"compute": 0.9, "communicate": 0.1, "wait": 0.0, "input": 0.0})
     assert two["runs"] == [store.trials(study.id)[1].run_id]
-    assert "All trials with 3 ranks failed: ArithmeticError: too many of us." in told["verdict"]["why"]
+    assert "1 cell failed; 3 ranks: ArithmeticError: too many of us." in told["verdict"]["why"]
     assert [trial["status"] for trial in told["trials"]] == ["completed", "completed", "failed"]
     assert told["trials"][2]["error"]["type"] == "ArithmeticError"
     assert [run.metrics.get("batch") for run in reversed(store.runs(study_id=study.id))] == [6, 3, None]
@@ -173,7 +173,7 @@ def test_ctrl_c_and_kill_9_of_the_command_in_a_session(session: Session) -> None
     one = working(store, 1)
     first.send_signal(signal.SIGINT)
     told = end(first, 130)
-    assert (told["state"], told["verdict"]["verdict"]) == ("interrupted", "Not enough measured yet.")
+    assert (told["state"], told["verdict"]["verdict"]) == ("interrupted", "Nothing was measured yet.")
     assert store.run(one.id).status == "cancelled"
     assert [trial["status"] for trial in told["trials"]] == ["cancelled", "waiting"]
 

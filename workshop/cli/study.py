@@ -63,7 +63,6 @@ def resume(
 
     with common.store() as store:
         record = store.study(study)
-        kinds.report(store, record)
     measured = kinds.kind(record.kind).measured
     store, shared = commands.store_and_session(session, private, no_wait and measured)
     return commands.go_on(store, study, shared, minutes, as_json, failed)

@@ -32,8 +32,7 @@ from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards as cards_of
 from workshop.study.kinds import expected, title
-from workshop.study.runner import check_place
-from workshop.study.trial_monitor import Progress
+from workshop.study.runner import Progress, check_place
 from workshop.study.trials import Plan
 
 if TYPE_CHECKING:

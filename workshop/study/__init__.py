@@ -1,10 +1,9 @@
 """Studies: runs that are planned, run one after the other, compared and reported.
 
-`kinds` defines what a kind of study provides, reports and asks for on a page. `trials` has plans and orders their
-trials. `runner` submits the missing trials of any kind, resumes an interrupted study, and refuses hosts on which runs
-would not compare. `trial_monitor` waits for one run and may end it early. `estimate` predicts the time of trials, and
-`settings` reads settings from a command line. `results` compares cells and finds the settings that mattered. `cards`,
-`terminal` and `export` show a study, and `command` has the common code of its commands.
+`kinds` defines what a kind of study provides, reports and asks for on a page, and estimates the time of its trials.
+`trials` has plans and orders their trials. `runner` submits the missing trials of any kind, resumes an interrupted
+study, refuses hosts on which runs would not compare, and may end a run early. `results` compares cells and finds the
+settings that mattered. `cards`, `terminal` and `export` show a study, and `command` has the commands.
 
 Each kind has a folder: `grid` (also sampled, also from a file), `scaling` (a grid over ranks) and `tune`. `guided` has
 the common code of guided studies, which are sequences of grids; `workshop.workloads.sgan.study` is one. Other
@@ -49,9 +48,9 @@ EXTENSION = Extension(
         ),
     ),
     commands=(
-        Command("study run", "scaling", "workshop.study.scaling.command:scaling", _OWN_OPTIONS, order=500),
-        Command("study run", "grid", "workshop.study.grid.command:grid", order=100),
-        Command("study run", "file", "workshop.study.grid.command:file", order=200),
-        Command("", "tune", "workshop.study.tune.command:tune"),
+        Command("study run", "scaling", "workshop.study.command:scaling", _OWN_OPTIONS, order=500),
+        Command("study run", "grid", "workshop.study.command:grid", order=100),
+        Command("study run", "file", "workshop.study.command:file", order=200),
+        Command("", "tune", "workshop.study.command:tune"),
     ),
 )

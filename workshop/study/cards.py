@@ -9,13 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core import words as say
-from workshop.core.errors import BadInput
-from workshop.core.forms import named
-from workshop.core.placement import Placement
 from workshop.extension import load
-from workshop.registry import workloads
 from workshop.report import cards as parts
-from workshop.report.actions import run_command, without_options
+from workshop.report.actions import without_options
 from workshop.report.cards import Card, Part, about, line, link, table, words
 from workshop.report.figures.marks import Point
 from workshop.report.sentences import changed
@@ -71,17 +67,6 @@ def pick(cell: CellResult, unit: str) -> Part:
     first = [cell.run] if cell.run is not None else []
     others = [run for run in (*cell.runs, *cell.pruned_runs) if run not in first]
     return parts.pick(cell.label, text, [*first, *others])
-
-
-def command(workload: str, params: Mapping[str, Any], placement: Mapping[str, Any]) -> str | None:
-    """The command line that runs a cell again; None if its workload is unknown."""
-    known_workload = workloads().get(workload)
-    if known_workload is None:
-        return None
-    try:
-        return run_command(known_workload, named(known_workload.params, params), Placement.parse(placement))
-    except BadInput:
-        return None
 
 
 def best_card(cell: CellResult | None, unit: str, commands: Sequence[Part], title: str = "The best") -> list[Card]:

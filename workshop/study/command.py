@@ -1,12 +1,25 @@
-"""Common code of the commands that run studies: begin or resume a study, run it with a bar, show its results."""
+"""The commands that run studies: scaling, grids, files, guided studies and the tuner. All begin or go on with a study,
+run it with a bar, and show its results."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common
+from workshop.cli import common, params
+from workshop.core import words
+from workshop.extension import load
+
+if TYPE_CHECKING:
+    GridWhere = dict[str, Any]
+    ScalingWhere = dict[str, Any]
+else:
+    _FIELDS = ("threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "env")
+    ScalingWhere = common.PLACEMENT.only(*_FIELDS)
+    GridWhere = common.PLACEMENT.only("ranks", *_FIELDS, "oversubscribe", "mpi")
 
 StudyId = Annotated[int, typer.Argument(metavar="STUDY", help="The study's number.")]
 Minutes = Annotated[
@@ -58,8 +71,7 @@ def go_on(
     from workshop.registry import workload as workload_of
     from workshop.sessions.lifecycle import session_for
     from workshop.study import runner
-    from workshop.study.estimate import ahead_words
-    from workshop.study.kinds import Sofar, expected, read, report
+    from workshop.study.kinds import Sofar, ahead_words, expected, read, report
     from workshop.study.runner import check_place
     from workshop.study.terminal import report_ends, resuming, show_study, watch_study
 
@@ -117,3 +129,198 @@ def with_notices(err: Any, look: Any) -> Any:
         look(now)
 
     return both
+
+
+@params.grouped
+def scaling(
+    context: typer.Context,
+    workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance mnist or kmeans.")],
+    ranks: Annotated[
+        str | None, typer.Option(metavar="N,N,…", help="Numbers of ranks to compare; default: 1, 2, … up to the cores.")
+    ] = None,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="The same work for each rank, instead of the same work for all together.")
+    ] = False,
+    repeats: Annotated[int, typer.Option(min=1, max=100, help="Interleaved runs of each number of ranks.")] = 3,
+    settings: Settings = None,
+    *,
+    where: ScalingWhere,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    no_wait: common.NoWait = False,
+    minutes: Minutes = 30,
+    as_json: common.JSON = False,
+) -> int:
+    """Throughput, speed-up and efficiency over numbers of ranks. It takes the workload's own options (--batch 32), too.
+
+    Strong scaling, the default, shares the same work out: --batch is then the batch of all ranks together. With --weak
+    each rank has that batch, and the work grows with the ranks.
+    """
+    from workshop.registry import workload as workload_of
+    from workshop.study.grid.axes import read_options, read_settings
+    from workshop.study.scaling.plan import plan_here, read_ranks, usual_ranks
+
+    chosen = workload_of(workload)
+    params = read_settings([*(settings or []), *read_options(context.args)], chosen)
+    numbers = read_ranks(ranks if ranks is not None else usual_ranks(), chosen)
+    store, shared = store_and_session(session, private, no_wait)
+    base = shared.placement if shared else {}
+    placement = common.placement_from(base, ranks=str(numbers[0]), **where)
+    planned = plan_here(store, shared, chosen, params, numbers, placement, weak, repeats)
+    study = begin(store, planned)
+    return go_on(store, study, shared, minutes, as_json)
+
+
+def tune(
+    workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="What to tune: sgan, mnist or kmeans.")],
+    budget: Annotated[
+        str, typer.Option("--budget", metavar="TIME", help="How long its runs may take together: 90s, 5m, 1h.")
+    ] = "5m",
+    trials: Annotated[
+        int | None, typer.Option(min=2, max=10_000, metavar="N", help="At most so many placements.")
+    ] = None,
+    settings: Settings = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed makes the same choices.")] = 0,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    no_wait: common.NoWait = False,
+    as_json: common.JSON = False,
+) -> int:
+    """Find the fastest placement of a workload on this machine. The command that uses it is printed.
+
+    Tries ranks, threads, mapping, binding, yielding, the MPIs that are installed, and the workload's own ways to
+    exchange; the same work in every trial, which is what all ranks do together. It goes on where the same command was
+    interrupted.
+    """
+    from workshop.registry import workload as workload_of
+    from workshop.study.grid.axes import read_settings
+    from workshop.study.tune.plan import plan_here, read_budget, tuning_of
+
+    chosen = workload_of(workload)
+    tuning_of(chosen)
+    seconds = read_budget(budget)
+    given_params = read_settings(settings or [], chosen)
+    store, shared = store_and_session(session, private, no_wait)
+    planned = plan_here(store, shared, chosen, given_params, budget=seconds, trials=trials, seed=seed)
+    study = begin(store, planned)
+    return go_on(store, study, shared, 30, as_json)
+
+
+Steps = Annotated[str | None, typer.Option(metavar="A,B,…", help="Some of the study's steps; default: all of them.")]
+Thorough = Annotated[
+    bool, typer.Option("--thorough/--quick", help="Larger grids and longer trials, or small ones (the default).")
+]
+
+
+def guide_command(guide: str, text: str) -> Callable[..., int]:
+    """The command of the guided study at a reference such as `package.guide:GUIDE`, with its help."""
+
+    def command(
+        steps: Steps = None,
+        thorough: Thorough = False,
+        settings: Settings = None,
+        session: common.SessionName = None,
+        private: common.Private = False,
+        no_wait: common.NoWait = False,
+        minutes: Minutes = 10,
+        as_json: common.JSON = False,
+    ) -> int:
+        return run_guide(load(guide), steps, thorough, settings, session, private, no_wait, minutes, as_json)
+
+    command.__doc__ = text
+    return command
+
+
+def run_guide(
+    guide: Any,
+    steps: str | None,
+    thorough: bool,
+    settings: list[str] | None,
+    session: str | None,
+    private: bool,
+    no_wait: bool,
+    minutes: float,
+    as_json: bool,
+) -> int:
+    """Begin or go on with a guided study, with the options of a command. Returns the exit code; raises BadInput."""
+    from workshop.registry import workload as workload_of
+    from workshop.study.grid.axes import read_settings
+    from workshop.study.guided.kind import steps_in_words
+    from workshop.study.guided.plan import plan_here, read_steps
+
+    planned = read_steps(guide, steps)
+    params = read_settings(settings or [], workload_of(guide.workload))
+    store, shared = store_and_session(session, private, no_wait)
+    setting = plan_here(guide, shared, params, thorough=thorough, steps=planned)
+    study = begin(store, setting)
+    cores = words.count(setting.cores, "core")
+    common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
+    return go_on(store, study, shared, minutes, as_json)
+
+
+@params.grouped
+def grid(
+    workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance sgan, mnist or kmeans.")],
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=V,V,…",
+            help="What to vary: ranks, threads, … of the placement, env.NAME, or a setting of the workload; may be "
+            "repeated. Values with commas in them are parted by | instead.",
+        ),
+    ] = None,
+    settings: Settings = None,
+    repeats: Annotated[int, typer.Option(min=1, max=100, help="Interleaved runs of each cell.")] = 1,
+    weak: Annotated[
+        bool, typer.Option("--weak", help="Each rank has the whole batch, instead of its part, where ranks are varied.")
+    ] = False,
+    *,
+    where: GridWhere,
+    session: common.SessionName = None,
+    private: common.Private = False,
+    no_wait: common.NoWait = False,
+    minutes: Minutes = 30,
+    as_json: common.JSON = False,
+) -> int:
+    """Every combination of some values, and which is fastest. The best two are repeated.
+
+    Where ranks are varied, all together have the batch that one rank would have, so that every cell does the same work.
+    """
+    from workshop.registry import workload as workload_of
+    from workshop.study.grid import plan as grids
+    from workshop.study.grid.axes import read_settings, vary_words
+
+    chosen = workload_of(workload)
+    axes = vary_words(vary or [])
+    params = read_settings(settings or [], chosen)
+    options = grids.options(repeats, weak)
+    store, shared = store_and_session(session, private, no_wait)
+    placement = common.placement_from(shared.placement if shared else {}, **where)
+    planned = grids.plan_here(store, shared, chosen, axes, params, placement, options)
+    return go_on(store, begin(store, planned), shared, minutes, as_json)
+
+
+def file(
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="The study's YAML file, see labs/sgan/studies.")],
+    session: common.SessionName = None,
+    private: common.Private = False,
+    no_wait: common.NoWait = False,
+    minutes: Minutes = 30,
+    as_json: common.JSON = False,
+) -> int:
+    """A grid study that a small YAML file describes."""
+    from workshop.registry import workload as workload_of
+    from workshop.study.grid import plan as grids
+    from workshop.study.grid.axes import whole_path
+    from workshop.study.grid.study_file import placement_of, read_study
+
+    study_file = read_study(path)
+    chosen = workload_of(study_file.workload)
+    params = {
+        name: whole_path(chosen, name, value, path.parent) if isinstance(value, str) else value
+        for name, value in study_file.params.items()
+    }
+    store, shared = store_and_session(session, private, no_wait)
+    placement = placement_of(study_file, shared)
+    planned = grids.plan_here(store, shared, chosen, study_file.vary, params, placement, study_file.options)
+    return go_on(store, begin(store, planned), shared, minutes, as_json)

@@ -21,7 +21,7 @@ from workshop.report.cards import Card, Part
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.cards import cards as cards_of
-from workshop.study.kinds import Report, any_kind, any_report, expected, title, trial_json
+from workshop.study.kinds import Report, any_kind, expected, title, trial_json
 from workshop.study.results import reason
 
 STYLE = files("workshop.study") / "export.css"
@@ -41,7 +41,7 @@ def write(
 
     Raises BadInput and writes nothing if a file exists and must not be overwritten, or if a folder is not writable.
     """
-    report = any_report(store, study)
+    report = any_kind(study.kind).report(store, study)
     output_files.check([path for path in (html, csv) if path is not None], overwrite)
     contents: dict[Path, bytes] = {}
     if html is not None:

@@ -2,8 +2,7 @@
 
 Comparisons use medians, and the range of the repeats as the effect of chance. Two cells differ if the ranges of three
 repeats or more don't overlap, or if all of enough seeds favour the same one (`Paired`). Whatever isn't shown so can't
-be told. `ratio`, for the tuner, takes the usual range of the study for a cell that was measured once. Guided studies,
-whose cells have few repeats, compare otherwise: see `workshop.study.guided.step_results`.
+be told.
 """
 
 from __future__ import annotations
@@ -14,14 +13,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median, stdev
-from typing import Any
+from typing import Any, Literal
 
 from workshop.store.records import RunRecord, Trial
 from workshop.study.trials import IMPOSSIBLE, TrialStatus, status
 
 ENOUGH = 3  # repeats of a cell that its range takes
+SAME = 0.1  # share: cells whose repeats are all this close are as fast as each other
 AGREED = 5  # seeds that all have to say the same before it is called sure
 NOISE = 0.05  # range of a cell's repeats as a share of their median, where a study has repeated none
+Comparison = Literal["apart", "alike", "unsure"]
 # The status of a cell without a rate: the first of these that one of its trials has.
 _RANKED: tuple[TrialStatus, ...] = (
     "running",
@@ -85,20 +86,6 @@ class CellResult:
             "failed": self.failures,
             "why": self.why or None,
         }
-
-
-@dataclass(frozen=True)
-class Ratio:
-    """The ratio of two cells' speeds: of medians, with the least and the most that the repeats allow."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def sure(self) -> bool:
-        """Whether one is faster whichever of their repeats are compared."""
-        return self.low > 1.0 or self.high < 1.0
 
 
 @dataclass(frozen=True)
@@ -180,22 +167,20 @@ def noise(cells: Iterable[CellResult]) -> float:
     return median(spreads) if spreads else NOISE
 
 
-def span(cell: CellResult, usual: float = NOISE) -> tuple[float, float]:
-    """The range of a cell's rate: from its least to its most, or around its only rate by the `usual` noise.
+def compare(cell: CellResult | None, other: CellResult | None) -> Comparison:
+    """Whether two cells with enough repeats are shown to differ, as their ranges don't overlap, or to be as fast as
+    each other, as all their repeats are within `SAME`; else it can't be told."""
+    if cell is None or other is None or min(len(cell.rates), len(other.rates)) < ENOUGH:
+        return "unsure"
+    rates = (*cell.rates, *other.rates)
+    if max(cell.rates) < min(other.rates) or max(other.rates) < min(cell.rates):
+        return "apart"
+    return "alike" if max(rates) < min(rates) * (1 + SAME) else "unsure"
 
-    Raises ValueError for a cell without a rate.
-    """
-    if len(cell.rates) == 1:
-        return cell.rates[0] * (1 - usual / 2), cell.rates[0] * (1 + usual / 2)
-    return min(cell.rates), max(cell.rates)
 
-
-def ratio(cell: CellResult, base: CellResult, usual: float = NOISE) -> Ratio | None:
-    """The speed of `cell` divided by that of `base`; None if one of the two has no rate."""
-    if cell.median is None or base.median is None:
-        return None
-    (low, high), (base_low, base_high) = span(cell, usual), span(base, usual)
-    return Ratio(cell.median / base.median, low / base_high, high / base_low)
+def gain(cell: CellResult | None, other: CellResult | None) -> float:
+    """The speed of one cell divided by that of the other; 0 if one of the two was not measured."""
+    return (cell.median or 0.0) / other.median if cell is not None and other is not None and other.median else 0.0
 
 
 def enough(cells: Iterable[CellResult]) -> list[CellResult]:

@@ -14,7 +14,7 @@ from workshop.core import words
 from workshop.report import terminal
 from workshop.store.records import StudyRecord
 from workshop.store.store import Store
-from workshop.study import trial_monitor
+from workshop.study import runner
 from workshop.study.kinds import Report, Sofar, expected, read, title
 from workshop.study.results import reason, results
 from workshop.study.trials import missing, status
@@ -24,7 +24,7 @@ COLOURS = {"completed": "green", "failed": "red", "interrupted": "yellow", "runn
 
 
 @contextmanager
-def watch_study(err: Console) -> Iterator[Callable[[trial_monitor.Progress], None]]:
+def watch_study(err: Console) -> Iterator[Callable[[runner.Progress], None]]:
     """A progress bar over a study's trials with the estimated time left, and below it the current trial. It shows
     nothing without a terminal: see `report_ends`."""
     if not err.is_terminal:
@@ -42,7 +42,7 @@ def watch_study(err: Console) -> Iterator[Callable[[trial_monitor.Progress], Non
     with Live(Group(bar, name), console=err, transient=True):
         task = bar.add_task("", total=None, left="")
 
-        def look(now: trial_monitor.Progress) -> None:
+        def look(now: runner.Progress) -> None:
             state = "waits" if now.run.status == "queued" else ""
             if now.run.progress and now.run.progress[1] > 0:
                 state = words.percent(min(now.run.progress[0] / now.run.progress[1], 1.0))

@@ -21,7 +21,7 @@ from workshop.core.errors import BadInput
 from workshop.core.parent_death import guarded
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
-from workshop.study.trial_monitor import CANCELLED
+from workshop.study.runner import CANCELLED
 from workshop.web.actions import only_instructor
 
 GIVE_UP = CANCELLED + 15.0  # seconds after which a study that was asked to stop is killed

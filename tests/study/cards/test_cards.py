@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,9 +17,10 @@ from workshop.report import html
 from workshop.report.cards import Card
 from workshop.store.records import SessionRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study import cards as study_cards
 from workshop.study.cards import cards
-from workshop.study.kinds import any_report
+from workshop.study.grid.kind import command_of
+from workshop.study.kinds import report
+from workshop.study.results import results
 
 
 @pytest.fixture
@@ -27,7 +29,7 @@ def session(store: Store) -> SessionRecord:
 
 
 def shown(store: Store, study: StudyRecord) -> dict[str, Card]:
-    found = cards(any_report(store, store.study(study.id)))
+    found = cards(report(store, store.study(study.id)))
     drawn = sum(part["kind"] == "figure" for card in found for part in card.parts)
     assert len(json.loads(html.live(found))["figures"]) == drawn
     assert len({card.name for card in found}) == len(found)
@@ -136,7 +138,7 @@ def test_a_search(store: Store, session: SessionRecord) -> None:
     found = shown(store, tune_seed.study(store, session, asked, speed))
     line, trials, failed = part(found["search"], "figure")["figure"].data
     assert list(line.y) == sorted(line.y) and line.y[-1] == 1000.0
-    assert "Importance of the settings (PED-ANOVA): " in text(found["search"])
+    assert "exchange" in str(part(found["effects"], "table")["rows"])
     picks = part(found["search"], "figure")["picks"]
     assert [picks[place]["text"].split(" ")[0] for place in failed.customdata] == ["Failed:"] * len(failed.x) != []
     assert all("images/s in" in picks[place]["text"] for place in trials.customdata)
@@ -149,7 +151,7 @@ def test_a_search(store: Store, session: SessionRecord) -> None:
 
 def test_paths_on_the_server_are_nobodys_business(store: Store, session: SessionRecord) -> None:
     study = seed.grid(store, session, {"ranks": [1, 2]}, lambda _: 500.0)
-    trial = store.trials(study.id)[0]
-    told = study_cards.command("mnist", {**trial.params, "data": "/home/ada/secret/digits.npz"}, trial.placement)
-    assert told is not None and "secret" not in told
-    assert study_cards.command("nowhere", trial.params, trial.placement) is None
+    (cell, *_) = results(store.trials(study.id), {}, "")
+    told = command_of("mnist", replace(cell, params={**cell.params, "data": "/home/ada/secret/digits.npz"}))
+    assert told and "secret" not in told
+    assert command_of("nowhere", cell) == ""

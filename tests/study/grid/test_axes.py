@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.study import settings
+from workshop.study.grid import axes
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid.axes import count, label, points, read_axes, sample
 
@@ -54,10 +54,6 @@ def test_values_are_as_their_fields_have_them() -> None:
         ({"bach": [1]}, "Did you mean batch?"),
         ({"clusters": [1]}, "'clusters' is nothing that a study of mnist can vary; that is env.NAME, ranks, threads"),
         ({"env.A B": [1]}, "env. has to be followed by the name of a variable"),
-        ({"env.A": ["a\nb"]}, "env.A has a value of more than one line"),
-        ({"batch": list(range(1, 1002))}, "batch has 1001 values; an axis takes at most 1000"),
-        ({"data": ["x" * 2000]}, "data has a value of 2000 characters"),
-        ({f"env.A{number}": [1] for number in range(13)}, "The grid has 13 axes"),
     ],
 )
 def test_what_is_refused_in_one_sentence(wrong: dict[str, Any], sentence: str) -> None:
@@ -67,7 +63,7 @@ def test_what_is_refused_in_one_sentence(wrong: dict[str, Any], sentence: str) -
 
 
 def test_words_of_a_command_line() -> None:
-    assert settings.read_axes(
+    assert axes.vary_words(
         ["ranks=1,2, 4", "map-by=core", "env.A-B=default,x", "env.KMP_AFFINITY=fine,compact|unset"]
     ) == {
         "ranks": ["1", "2", "4"],
@@ -83,7 +79,7 @@ def test_words_of_a_command_line() -> None:
         (["map-by=core", "map_by=numa"], "map_by is varied twice"),
     ]:
         with pytest.raises(BadInput, match=sentence):
-            settings.read_axes(wrong)
+            axes.vary_words(wrong)
 
 
 def test_cells_have_params_and_placements_of_their_own() -> None:

@@ -9,8 +9,8 @@ import pytest
 from tests.study.grid import cases
 from workshop.core.errors import BadInput
 from workshop.registry import workload
-from workshop.study.grid.command import DEEPEST, LARGEST, placement_of, read, read_study
 from workshop.study.grid.plan import plan, read_best
+from workshop.study.grid.study_file import DEEPEST, LARGEST, placement_of, read, read_study
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "labs").glob("*/studies/*.yaml"))
 WHOLE = """

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from workshop.study.grid.axes import propose
+from workshop.study.grid.kind import propose
 from workshop.study.results import CellResult
 from workshop.study.trials import TrialStatus
 

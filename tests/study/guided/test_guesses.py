@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
-from workshop.study.guided.guesses import Answer, ChoiceGuess, NumberGuess, check, right, score, tally
+from workshop.study.guided.kind import Answer, ChoiceGuess, NumberGuess, check, right, score, tally
 
 FASTER = NumberGuess("How much?", "x", 1, 100, 0.05)
 SHARE = NumberGuess("What share?", "%", 0, 100, 1)

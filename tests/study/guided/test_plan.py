@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.web import seed
 from tests.workloads.sgan.study import world
 from workshop.core.errors import BadInput
-from workshop.store.records import StudyRecord, Trial
+from workshop.store.records import StudyRecord
 from workshop.store.store import Store
-from workshop.store.tables import runs
 from workshop.study import kinds, runner
-from workshop.study.estimate import Remaining, ahead_words
 from workshop.study.guided import kind, plan
-from workshop.study.guided.cells import place
 from workshop.study.guided.plan import Setting
-from workshop.study.kinds import Sofar
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.study.kinds import Remaining
+from workshop.workloads.sgan.study.facts import GUIDE
 
 
 def steps_of(store: Store, study: StudyRecord) -> dict[str, Remaining]:
-    setting, sofar = Setting.read(GUIDE, study.description), Sofar(study, *kinds.read(store, study.id))
-    return {step: kind.expected(store, setting.wanting(step), sofar) for step in GUIDE.keys}
+    report: Any = kinds.report(store, study)
+    return {step: kind.ahead(store, report, step) for step in GUIDE.keys}
 
 
 def test_a_study_is_prepared_and_its_steps_are_wanted_one_by_one(store: Store) -> None:
@@ -33,7 +32,7 @@ def test_a_study_is_prepared_and_its_steps_are_wanted_one_by_one(store: Store) -
     asked = plan.ask_for(GUIDE, store, made.id, "d")
     assert Setting.read(GUIDE, asked.description).steps == "d" and kinds.title(asked).endswith("step d")
     assert {trial.point["step"] for trial in runner.trials_to_run(store, made.id)} == {"d"}
-    assert steps_of(store, asked)["d"].runs == len(runner.trials_to_run(store, made.id)) + 2, "two of them again"
+    assert steps_of(store, asked)["d"].runs == len(runner.trials_to_run(store, made.id)) + 6, "three of them twice more"
 
 
 def test_what_is_complete_is_open_again_when_more_is_wanted(store: Store) -> None:
@@ -50,23 +49,3 @@ def test_what_is_complete_is_open_again_when_more_is_wanted(store: Store) -> Non
         with pytest.raises(BadInput, match="is being run by another command"):
             plan.ask_for(GUIDE, store, study.id, "c")
     assert store.study(study.id).state == "completed"
-
-
-def test_how_long_it_takes_is_one_figure_and_taken_from_runs_like_its_own(store: Store) -> None:
-    session = seed.session(store)
-    setting = world.setting(steps="b")
-    guessed = kind.expected(store, setting)
-    assert "which is a guess" in guessed.why
-    made = runner.begin(store, setting)
-    assert ahead_words(store, Sofar(made, *kinds.read(store, made.id))) == f"6 runs to go, about 80 s ({guessed.why})"
-    for iterations, took in ((100, 30.0), (800, 90.0)):  # the second one is a real training, and much longer
-        trial = Trial(1, "", {**setting.params, "iterations": iterations}, place(1, 2, 2).as_json(), 1)
-        run = store.submit(session.id, "sgan", trial.params, trial.placement, measured=True)
-        store.take_next(session.id)
-        store.finish(run.id, "completed", metrics={})
-        ended = store.run(run.id).finished_at
-        with store.database.writing() as connection:
-            connection.execute(runs.update().where(runs.c.id == run.id).values(started_at=ended - took))
-    told = kind.expected(store, setting)
-    assert told.seconds == pytest.approx(6 * 30) and told.why.endswith("as such runs took here")
-    assert "6 runs to go, about 3 min (at 30 s a run" in ahead_words(store, Sofar(made, *kinds.read(store, made.id)))

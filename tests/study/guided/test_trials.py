@@ -14,24 +14,20 @@ from tests.workloads.sgan.study import world
 from tests.workloads.sgan.study.world import World
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.study.guided.cells import key, spread_out
-from workshop.study.guided.kind import TRIAL, hopeless, more, runs_left, total
+from workshop.study.guided.kind import more, runs_left, total
 from workshop.study.guided.plan import plan, read_steps
-from workshop.study.guided.step_results import step_results
-from workshop.study.kinds import Watched
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.study.guided.step_results import key, spread_out, step_results
+from workshop.workloads.sgan.study.facts import GUIDE
 
-MOST = 60  # runs of the quick setting on two cores
-LONGEST = 15 * 60.0
+MOST = 100  # runs of the quick setting on two cores
 
 
-def test_the_quick_setting_fits_into_a_quarter_of_an_hour_on_two_cores() -> None:
+def test_the_quick_setting_is_short_on_two_cores() -> None:
     quick = World(world.setting(mpis=("openmpi", "mpich", "intelmpi")))
     before = total(GUIDE, quick.sofar)
     trials = quick.complete()
     assert len(trials) <= MOST
     assert abs(before - len(trials)) <= 6, "what is told beforehand is near what comes"
-    assert TRIAL * len(trials) <= LONGEST
     assert more(GUIDE, quick.sofar) == []
     assert total(GUIDE, quick.sofar) == len(trials)
 
@@ -45,9 +41,9 @@ def test_every_step_has_results_and_only_the_last_repeats_what_others_ran() -> N
     before = [cell for cell, trial in zip(keys, quick.trials, strict=True) if trial.point["step"] != "i"]
     assert len(set(before)) == len(before), "no cell is run twice for two steps"
     assert [trial.number for trial in quick.trials] == list(range(1, len(quick.trials) + 1))
-    # One rank with all cores is a cell of four steps, and has been run once for all of them, and repeated once.
+    # One rank with all cores is a cell of four steps, and has been run for all of them.
     alone = next(one for one in found.results("a") if one.point["cores"] == world.CORES)
-    assert len(alone.rates) == 2
+    assert len(alone.rates) == 3
     assert {one.run for step in "bcd" for one in found.results(step) if set(one.runs) == set(alone.runs)}
 
 
@@ -60,7 +56,7 @@ def test_later_steps_stand_on_the_best_of_earlier_ones() -> None:
     assert {Placement.parse(one.placement).ranks for one in found.results("f")} == {2}
     assert [one.point["gave"] for one in found.results("i")] == ["", "a", "d", "e", "h"]
     rates = [one.median or 0 for one in found.results("i")]
-    assert rates[1] > rates[0] and rates[-1] == max(rates) and all(len(one.rates) == 2 for one in found.results("i"))
+    assert rates[1] > rates[0] and rates[-1] == max(rates) and all(len(one.rates) == 3 for one in found.results("i"))
     assert rates[2] < rates[1], "with the article's evaluation more ranks may even lose"
 
 
@@ -87,7 +83,7 @@ def test_mpis_that_are_not_there_say_how_to_have_them_and_are_run_once_they_are(
     assert [trial.point["mpi"] for trial in lacking] == ["mpich", "intelmpi"]
     assert "workshop mpi install mpich" in (lacking[0].error or {})["message"]
     quick.setting = quick.setting.wanting("g", ("openmpi", "mpich"))
-    assert [trial.point["mpi"] for trial in quick.complete() if not trial.error] == ["openmpi"] * 2 + ["mpich"] * 2
+    assert [trial.point["mpi"] for trial in quick.complete() if not trial.error] == ["openmpi"] * 3 + ["mpich"] * 3
 
 
 def test_steps_alone_and_more_of_them_later() -> None:
@@ -141,7 +137,7 @@ def test_machines_of_any_size_get_work_that_ends(cores: int, thorough: bool) -> 
         assert cell.params["batch"] >= 1 and cell.params["iterations"] <= 8 * 600, "one rank alone reads it all"
     assert max(Placement.parse(cell.placement).ranks for step in "dfgh" for cell in found.cells(step)) <= 64
     if not thorough:
-        assert total(GUIDE, World(setting).sofar) <= 75
+        assert total(GUIDE, World(setting).sofar) <= 130
 
 
 def test_what_was_interrupted_in_the_middle_of_a_step_is_still_to_come() -> None:
@@ -151,23 +147,6 @@ def test_what_was_interrupted_in_the_middle_of_a_step_is_still_to_come() -> None
     assert runs_left(step_results(GUIDE, some.sofar), "e") == 2
     some.trials[1:] = map(some._run, some.trials[1:])
     assert runs_left(step_results(GUIDE, some.sofar), "e") == 0 and more(GUIDE, some.sofar) == []
-
-
-def test_a_trial_that_does_half_the_work_is_hopeless() -> None:
-    quick = World(world.setting())
-    while not (quick.trials and quick.trials[-1].point["step"] == "c"):
-        quick.step()
-    trial = next(one for one in quick.trials if one.point.get("env.TF_NUM_INTRAOP_THREADS") == 4)
-    one_each = next(one for one in quick.trials if one.point.get("env.TF_NUM_INTRAOP_THREADS") == 1)
-    run = quick.runs[1]
-    assert hopeless(GUIDE, quick.sofar, one_each, Watched(run, 5.0, 100.0)) is None, "others may have been at work"
-    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 5.0, 100.0)) == (
-        "After 5 s it did 14 % of the work of inter_op 2, intra_op 2."
-    )
-    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 1.0, 100.0)) is None, "too soon"
-    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 5.0, 700.0)) is None, "it may win"
-    assert hopeless(GUIDE, quick.sofar, trial, Watched(run, 0.0, None)) is None
-    assert hopeless(GUIDE, quick.sofar, quick.trials[0], Watched(run, 5.0, 1.0)) is None, "the naive start may be slow"
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,7 @@ CASES: dict[str, tuple[list[Row], str, list[str]]] = {
     "the base failed": (
         [of(1, why="X: y"), of(2, 100.0, 101.0), of(4, 190.0, 193.0)],
         "compute",
-        ["from 2 to 4 ranks", "All trials with 1 rank failed"],
+        ["from 2 to 4 ranks", "1 cell failed; "],
     ),
 }
 

@@ -12,14 +12,13 @@ from tests.workloads.sgan.study import world
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.guided.guesses import answer, ask
-from workshop.study.guided.kind import more
+from workshop.study.guided.kind import answer, ask, more
 from workshop.study.guided.plan import plan
 from workshop.study.guided.step_results import StepResults, facts, judge, name, step_results
 from workshop.study.kinds import Sofar
 from workshop.workloads.processor import WORKLOAD
 from workshop.workloads.processor.report import CITED, PANELS, spent, times
-from workshop.workloads.processor.study.guide import GUIDE
+from workshop.workloads.processor.study.facts import GUIDE
 
 KERNELS = {"convolution": {"seconds": 0.05, "calls": 158.0, "implementations": ["jit:avx512_core"]}}
 
@@ -56,7 +55,7 @@ def complete(cores: int = 2, flat: bool = False, failing: str = "", **options: A
 @pytest.mark.parametrize("cores", [1, 2])
 def test_every_step_ends_with_a_verdict_where_it_has_two_settings(cores: int) -> None:
     results, trials = complete(cores)
-    assert len(trials) <= 30, "some minutes"
+    assert len(trials) <= 45, "some minutes"
     for step in GUIDE.steps:
         assert results.done(step.key)
         verdict = judge(step, facts(results, step.key))

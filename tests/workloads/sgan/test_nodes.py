@@ -16,15 +16,14 @@ from workshop.cli.emulation.link import Link
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
-from workshop.study.guided.cells import cells as cells_of
-from workshop.study.guided.guesses import answer
-from workshop.study.guided.kind import more
+from workshop.study.guided.kind import answer, more
 from workshop.study.guided.plan import Setting, plan
 from workshop.study.guided.step_results import StepResults, facts, judge, step_results
+from workshop.study.guided.step_results import cells as cells_of
 from workshop.study.kinds import Sofar
 from workshop.workloads.sgan import WORKLOAD
 from workshop.workloads.sgan.nodes.command import nodes
-from workshop.workloads.sgan.nodes.guide import GUIDE
+from workshop.workloads.sgan.nodes.facts import GUIDE
 
 HOSTS = demo.names(GUIDE.hosts)
 EXCHANGE = 0.05  # seconds for each host beyond the first

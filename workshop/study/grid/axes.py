@@ -1,4 +1,4 @@
-"""Axes of a grid, its cells, and samples of them. Pure.
+"""Axes of a grid, its cells, and samples of them, also as words of a command line: name=value,value. Pure.
 
 An axis has the name of the field that it varies: `ranks`, `threads`, `map_by`, … of the placement, `env.NAME` for a
 variable of the ranks, or a param of the workload. A param may also be written `params.NAME`, which is necessary if the
@@ -12,10 +12,9 @@ import itertools
 import math
 import random
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from statistics import median
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated, Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -25,19 +24,10 @@ from workshop.core.errors import BadInput, bad_input
 from workshop.core.placement import Placement
 from workshop.extension import Workload
 from workshop.mpi.implementations import implementation, read_placement
-from workshop.study.results import CellResult, cell_key
-from workshop.study.settings import VARIABLE
 from workshop.study.trials import Cell
-
-if TYPE_CHECKING:
-    import optuna
-
 
 PLACING = ("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "mpi")
 PARAM = "params."
-MOST_VALUES = 1000  # of one axis
-MOST_AXES = 12
-LONGEST = 1000  # characters of a value
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 
 Axes = Mapping[str, Sequence[Any]]
@@ -47,8 +37,6 @@ def read_axes(requested: Mapping[str, Any], workload: Workload) -> dict[str, lis
     """Axes with checked values, in the order of `requested`. Raises BadInput."""
     if not requested:
         raise BadInput("The grid is empty: name at least one thing to vary, such as ranks with the values 1 and 2.")
-    if len(requested) > MOST_AXES:
-        raise BadInput(f"The grid has {len(requested)} axes; a study takes at most {MOST_AXES}.")
     axes: dict[str, list[Any]] = {}
     for written, values in requested.items():
         name = _canonical(written, workload)
@@ -190,8 +178,6 @@ def _values(name: str, requested: Any, workload: Workload) -> list[Any]:
         raise BadInput(f"{name} should have a list of values, such as [1, 2]; it has {str(requested)[:60]!r}.")
     if not requested:
         raise BadInput(f"{name} has no values, so the grid is empty; give at least one.")
-    if len(requested) > MOST_VALUES:
-        raise BadInput(f"{name} has {len(requested)} values; an axis takes at most {MOST_VALUES}.")
     values = [_value(name, value, workload) for value in requested]
     for at, value in enumerate(values):
         if any(value == other and type(value) is type(other) for other in values[:at]):
@@ -201,8 +187,6 @@ def _values(name: str, requested: Any, workload: Workload) -> list[Any]:
 
 def _value(name: str, requested: Any, workload: Workload) -> Any:
     """One value as its field has it, in JSON's types. Raises BadInput."""
-    if isinstance(requested, str) and len(requested) > LONGEST:
-        raise BadInput(f"{name} has a value of {len(requested)} characters; a value has at most {LONGEST}.")
     info = field_of(name, workload)
     if info is None:
         return _variable(name, requested)
@@ -220,8 +204,6 @@ def _variable(name: str, requested: Any) -> str | None:
         return None
     if isinstance(requested, bool) or not isinstance(requested, (str, int, float)):
         raise BadInput(f"{name} should have texts or numbers as values; it has {str(requested)[:60]!r}.")
-    if "\0" in str(requested) or "\n" in str(requested):
-        raise BadInput(f"{name} has a value of more than one line.")
     return str(requested)
 
 
@@ -267,94 +249,70 @@ def value_label(value: Any) -> str:
     return "-" if value is None else "none" if value == "" else str(value)
 
 
-ATTEMPTS = 60  # times that Optuna is asked for a cell that is new and can be
-SAMPLED = 2000  # cells that are looked at where it gives none
-FIRST = (4, 10)  # least and most cells at random before there is a model
+VARIABLE = "env."  # begins the name of an axis that is an environment variable of the ranks
+UNSET = ("unset", "default", "")  # how a value that is none is written
 
 
-def propose(
-    axes: Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult], able: Callable[[dict[str, Any]], bool]
-) -> dict[str, Any] | None:
-    """The next point to try, at random or by Optuna's tree-structured Parzen estimator: a new point that `able`
-    accepts; None if there is none. `sampler` has name, trials and seed; `tried` are the cells so far, in their order.
+def read_settings(words: Sequence[str], workload: Workload) -> dict[str, Any]:
+    """Params from words like "batch=32". Raises BadInput for other words, and for a name that is set twice.
 
-    TPE (Bergstra, Bardenet, Bengio and Kégl, Algorithms for Hyper-Parameter Optimization, NIPS 2011) models the
-    distributions of good and of bad cells and tries a cell that is likely to be good. The sampler is rebuilt from the
-    stored trials for each choice, with a seed that depends on their number. So a resumed study makes the same choices.
+    Files get their absolute path, because the study may be resumed from another folder.
     """
-    tried_keys = {_key(cell.point) for cell in tried}
-    if len(tried_keys) >= count(axes):
-        return None
-    by_index = {name: sorted(values) if _ordered(values) else list(values) for name, values in axes.items()}
-    study, distributions = _study(by_index, sampler, tried)
-    for _ in range(ATTEMPTS):
-        suggestion = study.ask(distributions)
-        point = {name: values[suggestion.params[name]] for name, values in by_index.items()}
-        if _key(point) not in tried_keys and able(point):
-            return point
-        study.tell(suggestion, state=_states().FAIL)  # which neither counts for the model nor comes again for that
-    draw = random.Random(sampler["seed"] * 1_000_003 + len(tried))
-    others = sample(axes, SAMPLED, draw.randrange(2**31))
-    draw.shuffle(others)
-    return next((point for point in others if _key(point) not in tried_keys and able(point)), None)
+    values: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        name = name.strip().lstrip("-").replace("-", "_")
+        if not equals or not name:
+            raise BadInput(f"--set {word} should be like --set name=value.")
+        if name in values:
+            raise BadInput(f"{name} is set twice: {values[name]} and {value}.")
+        values[name] = whole_path(workload, name, value)
+    return values
 
 
-def _study(axes: Axes, sampler: Mapping[str, Any], tried: Sequence[CellResult]) -> tuple[optuna.Study, dict[str, Any]]:
-    """An Optuna study that contains all cells so far."""
-    import optuna
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    seed = (sampler["seed"] * 1_000_003 + len(tried)) % 2**32
-    distributions = {name: _distribution(values) for name, values in axes.items()}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        first = min(max(sampler["trials"] // 4, FIRST[0]), FIRST[1])
-        optuna_sampler: optuna.samplers.BaseSampler = (
-            optuna.samplers.RandomSampler(seed=seed)
-            if sampler["name"] == "random"
-            else optuna.samplers.TPESampler(seed=seed, n_startup_trials=first, multivariate=True)
-        )
-        study = optuna.create_study(direction="maximize", sampler=optuna_sampler)
-        for cell in tried:
-            if all(cell.point.get(name) in values and name in cell.point for name, values in axes.items()):
-                indices = {name: list(values).index(cell.point[name]) for name, values in axes.items()}
-                study.add_trial(_optuna_trial(cell, indices, distributions))
-    return study, distributions
+def read_options(words: Sequence[str]) -> list[str]:
+    """The workload's own options, as in `workshop run` (--batch 32 or --batch=32), as words for `read_settings`. Raises
+    BadInput for other words."""
+    rest, assignments = list(words), []
+    while rest:
+        option = rest.pop(0)
+        if not option.startswith("--") or len(option) < 3:
+            raise BadInput(f"{option} is no option; a workload's setting is given as --set name=value.")
+        if "=" not in option:
+            if not rest or rest[0].startswith("--"):
+                raise BadInput(f"{option} has no value; write {option} VALUE.")
+            option = f"{option}={rest.pop(0)}"
+        assignments.append(option.removeprefix("--"))
+    return assignments
 
 
-def _optuna_trial(
-    cell: CellResult, indices: Mapping[str, int], distributions: Mapping[str, Any]
-) -> optuna.trial.FrozenTrial:
-    """A cell as an Optuna trial: measured, pruned at a rate, or failed."""
-    import optuna
-
-    shape: dict[str, Any] = {"params": dict(indices), "distributions": dict(distributions)}
-    if cell.rates:
-        return optuna.trial.create_trial(value=median(cell.rates), **shape)
-    if cell.status == "pruned":
-        reached = {} if cell.pruned_at is None else {0: cell.pruned_at}
-        return optuna.trial.create_trial(state=_states().PRUNED, intermediate_values=reached, **shape)
-    return optuna.trial.create_trial(state=_states().FAIL, **shape)
-
-
-def _states() -> Any:
-    import optuna
-
-    return optuna.trial.TrialState
+def vary_words(words: Sequence[str]) -> dict[str, list[str | None]]:
+    """Axes from words like "ranks=1,2,4". Values that contain commas are separated by | instead. Raises BadInput."""
+    axes: dict[str, list[str | None]] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        name = name.strip()
+        if not equals or not name:
+            raise BadInput(f"--vary {word} should be like --vary ranks=1,2,4.")
+        if not name.startswith(VARIABLE):
+            name = name.replace("-", "_")
+        if name in axes:
+            raise BadInput(f"{name} is varied twice; give all its values at once.")
+        values = [value.strip() for value in text.split("|" if "|" in text else ",")]
+        if values == [""]:
+            raise BadInput(f"--vary {word} has no values; it should be like --vary ranks=1,2,4.")
+        axes[name] = [None if value in UNSET else value for value in values]
+    return axes
 
 
-def _distribution(values: Sequence[Any]) -> Any:
-    """The distribution of indices of values: ordered for numbers, categorical for others."""
-    import optuna
-
-    if _ordered(values):
-        return optuna.distributions.IntDistribution(0, len(values) - 1)
-    return optuna.distributions.CategoricalDistribution(list(range(len(values))))
-
-
-def _ordered(values: Sequence[Any]) -> bool:
-    return all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
-
-
-def _key(point: Mapping[str, Any]) -> str:
-    return cell_key("", point)[1]
+def whole_path(workload: Workload, name: str, value: str, folder: Path | None = None) -> str:
+    """The absolute path of a file that a param names, relative to `folder` (default: the current one); other values
+    unchanged."""
+    field = workload.params.model_fields.get(name)
+    extra = field.json_schema_extra if field is not None else None
+    about = extra.get("file") if isinstance(extra, dict) else None
+    choices = about.get("choices") if isinstance(about, dict) else None
+    if not isinstance(about, dict) or (isinstance(choices, list) and value in choices) or value.isdecimal():
+        return value  # a built-in choice, or a run's number
+    path = (folder or Path()) / Path(value).expanduser()
+    return str(path.absolute()) if value and path.exists() else value

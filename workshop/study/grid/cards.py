@@ -19,7 +19,6 @@ from workshop.study.cards import (
     axis_words,
     best_card,
     cells_table,
-    command,
     pick,
     point,
     runs_card,
@@ -38,13 +37,12 @@ MPI = "mpi"
 def cards(report: GridReport) -> list[Card]:
     unit, cells = report.unit, report.rows
     axes = varying(cells)
-    lines = [command(report.study.workload, cell.params, cell.placement) for cell in [report.best] if cell is not None]
     title = say.capital(" against ".join(map(axis_words, axes))) if len(axes) < 3 else "The two that mattered most"
     return [
         verdict(report),
         *[Card("grid", title, parts) for parts in [picture(cells, axes, unit)] if parts],
-        *best_card(report.best, unit, [code(line) for line in lines if line]),
-        *_mattered(cells, axes),
+        *best_card(report.best, unit, [code(report.command)] if report.command else []),
+        *mattered(cells),
         Card("cells", f"All cells ({len(cells)})", tuple(cells_table(cells, unit, axes))),
         runs_card(report),
     ]
@@ -129,10 +127,10 @@ def _best_by(cells: Sequence[CellResult], axes: Sequence[str]) -> list[CellResul
     return [best(group) or group[0] for group in groups.values()]
 
 
-def _mattered(cells: Sequence[CellResult], axes: Sequence[str]) -> list[Card]:
+def mattered(cells: Sequence[CellResult]) -> list[Card]:
     """How much each of several settings did."""
-    axis_effects = cell_effects(cells) if len(axes) > 1 else []
-    if not axis_effects:
+    axis_effects = cell_effects(cells)
+    if len(varying(cells)) < 2 or not axis_effects:
         return []
     rows, usual = [], noise(cells)
     for effect in axis_effects:

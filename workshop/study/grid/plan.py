@@ -8,6 +8,7 @@ partly lucky (the optimiser's curse: Smith and Winkler, Management Science 52(3)
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,22 +21,20 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.extension import Params, Scaling, Workload
 from workshop.registry import workloads
+from workshop.report.activity import SEED
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study.estimate import SECONDS, seconds_each
 from workshop.study.grid import axes as axes_of
-from workshop.study.grid import verdict as seeding
-from workshop.study.grid.axes import PLACING
-from workshop.study.grid.verdict import REPEATS
-from workshop.study.kinds import StudyForm, StudyRequest
-from workshop.study.settings import read_axes
+from workshop.study.grid.axes import PLACING, vary_words
+from workshop.study.kinds import SECONDS, StudyForm, StudyRequest, seconds_each
 from workshop.study.trials import Cell, Plan
 
 MOST_TRIALS = 10_000  # of a sampler
-LONGEST_TITLE = 200  # characters
 MOST_BEST = 50  # cells that are repeated
 SAMPLERS = ("tpe", "random")
+REPEATS = 100  # most runs of a cell
+_METRIC = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 def scaling_of(workload: Workload) -> Scaling:
@@ -77,16 +76,6 @@ def _only(what: str, requested: Mapping[str, Any], names: Sequence[str]) -> None
         raise BadInput(f"{what} has no setting {odd[:60]!r}; it has {words.listed(names)}.")
 
 
-def read_title(text: str) -> str:
-    """The title of a study without surrounding blanks. Raises BadInput."""
-    words_of = text.strip()
-    if len(words_of) > LONGEST_TITLE:
-        raise BadInput(f"The title has {len(words_of)} characters; it should have at most {LONGEST_TITLE}.")
-    if not words_of.isprintable():
-        raise BadInput("The title has characters that can't be shown; it should be one line of words.")
-    return words_of
-
-
 def between(name: str, value: Any, least: int, most: int) -> int:
     """A whole number within these bounds. Raises BadInput."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -124,11 +113,13 @@ def plan(
     the message about grids that are too large.
     """
     scaling = scaling_of(workload)
-    metric = seeding.metric(compare.strip())
+    metric = compare.strip()
+    if metric and not _METRIC.fullmatch(metric):
+        raise BadInput(f"compare is {metric[:60]!r}; it should be the name of a metric, such as held_out_accuracy.")
     repeats = between("repeats", repeats, 1, REPEATS)
     values = axes_of.read_axes(axes, workload)
     if seeds:
-        seeding.check(workload, values)
+        _check_seeds(workload, values)
     shared = shared and "ranks" in values and bool(scaling.share)
     values_set = {**scaling.strong, **params} if shared else dict(params)
     base = _base(workload, values, values_set)
@@ -152,10 +143,18 @@ def plan(
         "best": read_best(best),
         "sampler": chosen,
         "shared": shared,
-        "title": read_title(title),
+        "title": title.strip(),
         **({"seeds": True} if seeds else {}),
     }
     return Plan(KIND, workload.name, settings, tuple(cells), repeats)
+
+
+def _check_seeds(workload: Workload, axes: Mapping[str, Any]) -> None:
+    """Raises BadInput if repeats can't have different seeds."""
+    if SEED not in workload.params.model_fields:
+        raise BadInput(f"{workload.name} has no seed, so its repeats can't have one each; leave seeds out.")
+    if SEED in axes:
+        raise BadInput("seed is varied already, so repeats can't have one each; leave out one of the two.")
 
 
 def options(repeats: int = 1, weak: bool = False) -> dict[str, Any]:
@@ -182,23 +181,18 @@ def plan_here(
     return check_placements(planned, lambda place: client.placement_in(session, place.as_json()))
 
 
-def check_placements(
-    study: Plan,
-    check: Callable[[Placement], object],
-    seconds: float = CHECK_SECONDS,
-    clock: Callable[[], float] = time.monotonic,
-) -> Plan:
+def check_placements(study: Plan, check: Callable[[Placement], object], seconds: float = CHECK_SECONDS) -> Plan:
     """The same study. Cells whose placement `check` refuses get the reason. Raises BadInput with that reason if no cell
     is left, or if the only placement of a sampler is refused."""
     only = not study.cells and not any(axis in axes_of.PLACING for axis in study.settings["axes"])
     if only and (why := _answer(check, Placement.parse(study.placement))):
         raise BadInput(why)
-    until = clock() + seconds
+    until = time.monotonic() + seconds
     answers: dict[str, str] = {}
     cells = []
     for cell in study.cells:
         key = repr(sorted(cell.placement.items(), key=str))
-        if not cell.why and key not in answers and clock() < until:
+        if not cell.why and key not in answers and time.monotonic() < until:
             answers[key] = _answer(check, Placement.parse(cell.placement))
         cells.append(replace(cell, why=cell.why or answers.get(key, "")))
     _some_can_be(cells)
@@ -273,7 +267,7 @@ class GridOptions(Params):
 
 
 def _plan(form: StudyRequest) -> Plan:
-    axes = read_axes([f"{name}={values}" for name, values in form.options.vary.items()])
+    axes = vary_words([f"{name}={values}" for name, values in form.options.vary.items()])
     chosen = options(form.options.repeats, form.options.weak)
     return plan_here(form.store, form.session, form.workload, axes, form.params, form.placement, chosen)
 

@@ -1,7 +1,7 @@
 """Guided studies: sequences of steps. Each step is a grid that may take the best of an earlier one. Learners predict
 the result of a step before they see it.
 
-A guided study is data: the `steps.yaml` of a package, whose fields `guide` describes. `plan` plans a study. `cells` has
-the cells of a step and their places. `step_results` has their results and the facts of a step, from which its rules
-make the verdict. `guesses` judges the learners' guesses. `kind` chooses the next trials, and `cards` show a study.
+A guided study is data: the `steps.yaml` of a package, whose fields `plan` describes. `step_results` has the cells of a
+step, their results, and the facts from which its rules make the verdict. `kind` chooses the next trials and judges the
+learners' guesses, and `cards` show a study.
 """

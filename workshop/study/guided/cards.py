@@ -13,10 +13,9 @@ from workshop.report.figures.bars import WaterfallStep as Stage
 from workshop.report.figures.bars import settings, waterfall
 from workshop.study.cards import cells_table, pick, point, rate_words, runs_card, verdict
 from workshop.study.grid.cards import picture
-from workshop.study.guided.cells import crowded, points
 from workshop.study.guided.kind import GuidedReport, StepReport
-from workshop.study.guided.step_results import name
-from workshop.study.results import CellResult
+from workshop.study.guided.step_results import crowded, name, points
+from workshop.study.results import CellResult, compare
 
 Parts = tuple[Part, ...]
 Figures = Mapping[str, Callable[[GuidedReport, StepReport, Sequence[CellResult]], Parts]]  # by the step's `figure`
@@ -82,7 +81,7 @@ def _waterfall(report: GuidedReport, step_report: StepReport, cells: Sequence[Ce
         return (about("The waterfall needs the naive start and at least one stage behind it."),)
     first, *rest = measured
     stages = [
-        Stage(name(cell), cell.median or 0.0, report.step_results.compare(cell, before) == "apart")
+        Stage(name(cell), cell.median or 0.0, compare(cell, before) == "apart")
         for cell, before in zip(rest, measured, strict=False)
     ]
     waterfall_figure = waterfall(Stage(name(first), first.median or 0.0), stages, report.unit)

@@ -1,30 +1,25 @@
-"""A guided study as a kind of study: its next trials, and its report, step by step."""
+"""A guided study as a kind of study: its next trials, its report, step by step, and the learners' guesses."""
 
 from __future__ import annotations
 
+import math
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, Literal
 
 from workshop.core import words
-from workshop.core.placement import Placement
-from workshop.report.activity import usual_time
+from workshop.core.errors import BadInput
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study.estimate import Remaining
-from workshop.study.guided.cells import key
-from workshop.study.guided.guesses import Answer, answer, ask, in_words
-from workshop.study.guided.guide import Guide, Step
-from workshop.study.guided.plan import Setting
-from workshop.study.guided.step_results import StepResults, facts, judge, step_results
-from workshop.study.kinds import Kind, Report, Sofar, Watched, read
-from workshop.study.results import CellResult, best, rate_of
+from workshop.study.grid.kind import best_again
+from workshop.study.guided.plan import Guide, Setting, Step
+from workshop.study.guided.step_results import StepResults, facts, judge, key, name, step_results
+from workshop.study.kinds import Kind, Remaining, Report, Sofar, read, remaining_work
+from workshop.study.results import CellResult
 from workshop.study.trials import RESULTS, Cell, interleave, status
-
-HOPELESS = 0.5  # of the best rate of a step, below which a trial is ended early
-WATCHED = 3.0  # seconds that it is watched before that
-TRIAL = 13.0  # seconds of a trial without past runs: new ranks, TensorFlow's import and the compilation of its steps
 
 
 def more(guide: Guide, sofar: Sofar) -> list[Trial]:
@@ -43,24 +38,12 @@ def total(guide: Guide, sofar: Sofar) -> int:
     return len(sofar.trials) + sum(_ahead(findings, step_key) for step_key in findings.setting.steps)
 
 
-def hopeless(guide: Guide, sofar: Sofar, trial: Trial, watched: Watched) -> str | None:
-    """The reason why a trial is ended early: it has more threads than cores and does less than half the work of the
-    step's best. A trial with a core for each thread may just have met a busy moment of the machine, so it goes on."""
-    step_key = trial.point.get("step", "")
-    pruned = step_key in guide.keys and step_key and guide.step(step_key).prune
-    if not pruned or trial.repeat > 1 or watched.rate is None or watched.seconds < WATCHED:
-        return None
-    findings = step_results(guide, sofar)
-    where = Placement.parse(trial.placement)
-    threads = int(trial.point.get("env.TF_NUM_INTRAOP_THREADS") or where.threads_per_rank)
-    leader = best(findings.results(step_key))
-    if where.ranks * threads <= findings.setting.cores or leader is None or not leader.median:
-        return None
-    share = watched.rate / leader.median
-    if share >= HOPELESS:
-        return None
-    done = f"After {words.seconds(watched.seconds)} it did {words.percent(share)}"
-    return f"{done} of the work of {leader.label.partition(': ')[2]}."
+def ahead(store: Store, report: GuidedReport, step_key: str) -> Remaining:
+    """The runs that one step of a study still needs."""
+    description = report.setting.wanting(step_key).description()
+    return remaining_work(
+        store, Sofar(replace(report.study, description=description, finished_at=None), report.trials, report.runs)
+    )
 
 
 def runs_left(findings: StepResults, step_key: str) -> int:
@@ -76,7 +59,8 @@ def _ahead(findings: StepResults, step_key: str) -> int:
         return len(_repeat_trials(findings, step_key, 1))
     able = sum(not cell.why for cell in findings.cells(step_key))
     repeat = findings.guide.step(step_key).repeat  # which cells are repeated isn't known yet
-    return len(cells) + (able if repeat == "all" else min(repeat, able)) * (findings.setting.repeats - 1)
+    repeated = able if repeat == "all" else min(repeat + bool(repeat), able)
+    return len(cells) + repeated * (findings.setting.repeats - 1)
 
 
 def _new(findings: StepResults, step_key: str) -> list[Cell]:
@@ -89,40 +73,16 @@ def _new(findings: StepResults, step_key: str) -> list[Cell]:
 
 
 def _repeat_trials(findings: StepResults, step_key: str, first: int) -> list[Trial]:
-    """Repeats of the cells with the fastest first trials, or of all cells with a rate, in rounds."""
-    cells = _repeated(findings, step_key)
-    counts = {cell.label: len(findings.trials_of(step_key, cell)) for cell in cells}
-    trials: list[Trial] = []
-    for repeat in range(2, findings.setting.repeats + 1):
-        lacking = [cell for cell in cells if counts[cell.label] < repeat]
-        turn = repeat % len(lacking) if lacking else 0  # none is always first
-        trials += interleave([*lacking[turn:], *lacking[:turn]], 1, first + len(trials), repeat)
-    return trials
-
-
-def _repeated(findings: StepResults, step_key: str) -> list[Cell]:
-    """The cells to repeat, chosen by their first completed trials, so that repeats don't change the choice."""
-    rated: dict[str, tuple[float, Cell]] = {}
-    for cell in findings.cells(step_key):
-        runs = [findings.runs.get(trial.run_id or 0) for trial in findings.trials_of(step_key, cell)]
-        rates = [rate_of(run, findings.rate(step_key)) for run in runs if run is not None and run.status == "completed"]
-        if rates and rates[0] is not None:
-            rated.setdefault(key(cell.params, cell.placement), (rates[0], cell))
-    repeat, ordered = findings.guide.step(step_key).repeat, list(rated.values())
-    if repeat != "all":
-        ordered = sorted(ordered, key=lambda pair: -pair[0])[:repeat]
-    return [cell for _, cell in ordered]
-
-
-def expected(store: Store, setting: Setting, sofar: Sofar | None = None) -> Remaining:
-    """The runs that the chosen steps of a study still need, with their estimated time. `sofar` is None for a study that
-    isn't stored yet."""
-    findings = StepResults(setting, sofar.trials if sofar else (), sofar.runs if sofar else {})
-    runs = sum(runs_left(findings, step_key) for step_key in setting.steps)
-    usual = usual_time(store, setting.workload, setting.params)
-    each = usual.seconds if usual and usual.same_params else TRIAL
-    known_by = "as such runs took here" if usual and usual.same_params else "which is a guess: none has run here yet"
-    return Remaining(runs, runs * each, f"at {words.seconds(each)} a run, {known_by}")
+    """Repeats of a step's fastest cells and of its slowest one, or of all its cells, in rounds."""
+    repeat = findings.guide.step(step_key).repeat
+    cells = {key(result.params, result.placement): result for result in reversed(findings.results(step_key))}
+    trials = [
+        replace(trial, label=cell.label, point=dict(cell.point))
+        for cell in cells.values()
+        for trial in findings.trials_of(step_key, Cell(cell.label, cell.params, cell.placement))
+    ]
+    best = {"cells": len(cells) if repeat == "all" else repeat, "repeats": findings.setting.repeats, "slowest": 1}
+    return best_again(trials, list(cells.values()), best if repeat else None, 1, first)
 
 
 State = Literal["waiting", "running", "partly", "done"]
@@ -243,11 +203,6 @@ def steps_in_words(keys: str) -> str:
     return f"step{'' if len(keys) == 1 else 's'} {words.listed(keys)}" if keys else "no step yet"
 
 
-def _seconds(guide: Guide, store: Store, sofar: Sofar) -> tuple[float, str]:
-    estimate = expected(store, Setting.read(guide, sofar.study.description), sofar)
-    return estimate.seconds, estimate.why
-
-
 def kind(guide: Guide) -> Kind:
     """The kind of study that a guide describes."""
     return Kind(
@@ -256,9 +211,135 @@ def kind(guide: Guide) -> Kind:
         partial(guided_report, guide),
         partial(more, guide),
         partial(total, guide),
-        partial(hopeless, guide),
-        partial(_seconds, guide),
         cards="workshop.study.guided.cards:cards",
         view="workshop.web.pages.guided_study:view",
         elsewhere=f"`workshop study run {guide.kind}`, or the dashboard's page {guide.page}",
     )
+
+
+NEAR = 0.15  # share of the measured value within which a guess is right
+LOOKED = "shown"  # stored key for learners who looked without a guess
+# x: times as fast; %: a percentage; points between two percentages; a count of something, or memory.
+Unit = Literal["x", "%", "points", "threads", "ranks", "MB", "MiB"]
+
+
+@dataclass(frozen=True)
+class NumberGuess:
+    """A guess that is a number."""
+
+    question: str
+    unit: Unit
+    low: float
+    high: float
+    step: float
+
+
+@dataclass(frozen=True)
+class ChoiceGuess:
+    """A guess that is one of several."""
+
+    question: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The measured answer: a number, or the best option and options that may be equally good."""
+
+    value: float | str
+    ties: tuple[str, ...] = ()
+    margin: float = 0.0  # uncertainty of a number
+
+
+Ask = NumberGuess | ChoiceGuess
+
+
+def about(study_id: int, step: str) -> str:
+    """The name under which a guess is stored."""
+    return f"study/{study_id}/{step}"
+
+
+def check(ask: Ask, value: Any) -> float | str:
+    """A guess in the form in which it is stored. Raises BadInput for an invalid guess."""
+    if isinstance(ask, ChoiceGuess):
+        if value not in ask.options:
+            raise BadInput(f"The guess is {str(value)[:40]!r}; it should be {words.listed(ask.options)}.")
+        return str(value)
+    usable = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    if not usable or not ask.low <= value <= ask.high:
+        raise BadInput(f"The guess is {str(value)[:40]}; it should be a number from {ask.low:g} to {ask.high:g}.")
+    return float(value)
+
+
+def in_words(ask: Ask, value: float | str) -> str:
+    """A guess or an answer in words: 1.50×, 40 %, 25 threads, 3 MB."""
+    if isinstance(ask, ChoiceGuess) or isinstance(value, str):
+        return str(value)
+    return words.times(value) if ask.unit == "x" else words.quantity(value, ask.unit)
+
+
+def right(ask: Ask, guess: float | str, answer: Answer) -> bool:
+    """Whether a guess is right within the uncertainty."""
+    if isinstance(guess, str) or isinstance(answer.value, str):
+        return guess == answer.value or guess in answer.ties
+    slack = max(NEAR * abs(answer.value), answer.margin)
+    return abs(guess - answer.value) <= slack
+
+
+def score(ask: Ask, guess: float | str, answer: Answer) -> str:
+    """One sentence with the guess and the measured answer."""
+    guess_text, measured = in_words(ask, guess), in_words(ask, answer.value)
+    if isinstance(guess, str) or isinstance(answer.value, str):
+        if guess == answer.value:
+            return f"You guessed {guess_text}, and so it is."
+        if guess in answer.ties:
+            return f"You guessed {guess_text}. Measured: {measured}, but the two can't be told apart, so you are right."
+        return f"You guessed {guess_text}. Measured: {measured}."
+    if right(ask, guess, answer):
+        return f"You guessed {guess_text}, measured {measured}: that is near enough."
+    side = "too high" if guess > answer.value else "too low"
+    if getattr(ask, "unit", "") in ("x", "points") or answer.value <= 0:
+        return f"You guessed {guess_text}, measured {measured}: {side}."
+    by = max(guess, answer.value) / max(min(guess, answer.value), 1e-9)
+    far = f"{by:.1f} times" if by < 100 else "far"
+    return f"You guessed {guess_text}, measured {measured}: {far} {side}."
+
+
+def stored_guess(value: Any) -> float | str | None:
+    """The guess from its stored form; None for somebody who only looked."""
+    return value.get("guess") if isinstance(value, dict) else None
+
+
+def tally(ask: Ask, guesses: Sequence[float | str], most: int = 8) -> list[tuple[str, int]]:
+    """The number of guesses for each option, or for at most `most` equal ranges of numbers."""
+    if isinstance(ask, ChoiceGuess):
+        return [(option, sum(guess == option for guess in guesses)) for option in ask.options]
+    numbers = sorted(float(guess) for guess in guesses if not isinstance(guess, str))
+    if not numbers:
+        return []
+    low, high = numbers[0], numbers[-1]
+    if len(set(numbers)) <= most:
+        return [(in_words(ask, number), numbers.count(number)) for number in sorted(set(numbers))]
+    edges = [low + place * (high - low) / most for place in range(most + 1)]
+    places = [min(bisect_right(edges, number) - 1, most - 1) for number in numbers]
+    names = [f"{in_words(ask, begin)} to {in_words(ask, end)}" for begin, end in pairwise(edges)]
+    return [(text, places.count(place)) for place, text in enumerate(names)]
+
+
+def ask(findings: StepResults, step_key: str) -> Ask:
+    """A step's question. The options of a choice are the cells of the step."""
+    step = findings.setting.guide.step(step_key)
+    if step.number:
+        return NumberGuess(step.question, *step.number)
+    return ChoiceGuess(step.question, tuple(map(name, findings.results(step_key))))
+
+
+def answer(findings: StepResults, step_key: str, facts: Mapping[str, Any]) -> Answer | None:
+    """The answer to a step's question, given its facts; None while it is unknown."""
+    step = findings.setting.guide.step(step_key)
+    if not findings.done(step_key):
+        return None
+    if step.number:
+        value, margin = facts.get(step.answer), facts.get(f"{step.answer}_margin", 0.0)
+        return Answer(float(value), margin=margin) if value is not None else None
+    return Answer(facts["best"], tuple(facts.get("ties", ()))) if "best" in facts else None

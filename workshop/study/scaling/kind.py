@@ -10,6 +10,7 @@ from workshop.core import words
 from workshop.report.analysis.balance import PHASES
 from workshop.store.records import StudyRecord
 from workshop.store.store import Store
+from workshop.study.grid.kind import cautions, too_little
 from workshop.study.kinds import Kind, Report, read
 from workshop.study.results import results
 from workshop.study.scaling import plan
@@ -65,7 +66,9 @@ TEXTS: Mapping[str, tuple[str, str, str]] = {
 }
 
 
-def scaling_verdict(rows: Sequence[Row], weak: bool) -> tuple[Limit, dict[str, str]]:
+def scaling_verdict(
+    rows: Sequence[Row], weak: bool, unit: str = "", finished: bool = True
+) -> tuple[Limit, dict[str, str]]:
     """The limit as a word for programs, and `verdict`, `why` and `next` for people; also of an unfinished study.
 
     It describes the first number of ranks below the ideal, and the last one if that has another limit. The cost of a
@@ -73,9 +76,9 @@ def scaling_verdict(rows: Sequence[Row], weak: bool) -> tuple[Limit, dict[str, s
     cost. Any additional cost is a loss; the phase whose share has grown most is the limit. Two checks come first: ranks
     without a core each are oversubscribed, and differences within the repeats of one placement mean nothing.
     """
-    measured = [row for row in rows if row.cell.rates]
+    measured, cells = [row for row in rows if row.cell.rates], [row.cell for row in rows]
     if len(measured) < 2:
-        return "unknown", _too_little(rows, measured)
+        return "unknown", too_little(cells, [row.cell for row in measured], unit, finished)
     others = measured[1:]
     near = [row for row in others if limit_of(row) == "compute" and (row.efficiency or 0.0) >= NEAR]
     row = next((row for row in others if row not in near), others[-1])
@@ -92,7 +95,11 @@ def scaling_verdict(rows: Sequence[Row], weak: bool) -> tuple[Limit, dict[str, s
             whys.insert(0, f"Up to {_who(before[-1])} it is {_close(before[-1])} the ideal: {_gain(before[-1])}.")
         if last is not row and last not in near and limit_of(last) not in (limit, "noise", "unknown"):
             whys.append(f"Then, with {words.count(last.ranks, 'rank')}: {_texts(limit_of(last), last, weak)[1]}")
-    return limit, {"verdict": verdict, "why": " ".join([*whys, *_cautions(rows)]), "next": following}
+    return limit, {
+        "verdict": verdict,
+        "why": " ".join([*whys, *cautions(cells, [row.cell for row in measured])]),
+        "next": following,
+    }
 
 
 def limit_of(row: Row) -> Limit:
@@ -166,26 +173,6 @@ def _facts(limit: str, row: Row, weak: bool) -> dict[str, Any]:
     return facts
 
 
-def _too_little(rows: Sequence[Row], measured: Sequence[Row]) -> dict[str, str]:
-    why = next((row.cell.why for row in rows if row.cell.why), "").rstrip(".")
-    if why and not measured and all(row.cell.failures for row in rows):
-        reason, following = f"All trials failed. The first reason: {why}.", "Mend that, then start the study again."
-        return {"verdict": "Nothing could be measured.", "why": reason, "next": following}
-    so_far = f"there is only {_who(measured[0])}" if measured else "there is none"
-    reason = " ".join([f"A comparison takes two numbers of ranks; so far {so_far}.", *_cautions(rows)])
-    return {"verdict": "Not enough measured yet.", "why": reason, "next": "Let the study go on."}
-
-
-def _cautions(rows: Sequence[Row]) -> list[str]:
-    """Sentences on what the results don't show."""
-    once = max((len(row.cell.rates) for row in rows), default=0) == 1
-    failed = [row for row in rows if not row.cell.rates and row.cell.failures]
-    without = words.listed(_who(row) for row in failed)
-    return (["Each was measured once, so chance isn't known."] if once else []) + (
-        [f"All trials with {without} failed: {failed[0].cell.why.rstrip('.')}."] if failed else []
-    )
-
-
 def _who(row: Row) -> str:
     threads = "" if row.threads == 1 else f" × {words.count(row.threads, 'thread')}"
     return f"{words.count(row.ranks, 'rank')}{threads}"
@@ -238,7 +225,9 @@ def scaling_report(store: Store, study: StudyRecord) -> ScalingReport:
     measured = [runs[run] for cell in cells for run in cell.runs]
     totals = {run.id: (run, {} if run.metrics.get("phases") else store.totals(run.id)) for run in measured}
     rows = compared(row(cell, totals) for cell in cells)
-    limit, verdict = scaling_verdict(rows, study.description["weak"])
+    limit, verdict = scaling_verdict(
+        rows, study.description["weak"], study.description["unit"], study.finished_at is not None
+    )
     return ScalingReport(study, trials, runs, verdict, rows, limit)
 
 

@@ -22,10 +22,8 @@ from workshop.extension import Params, Workload
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study import settings
 from workshop.study.grid import axes
-from workshop.study.grid.plan import between, scaling_of
-from workshop.study.grid.verdict import REPEATS
+from workshop.study.grid.plan import REPEATS, between, scaling_of
 from workshop.study.kinds import StudyForm, StudyRequest
 from workshop.study.trials import Plan
 
@@ -101,7 +99,7 @@ def plan_here(
 
 def read_ranks(text: str, workload: Workload) -> list[int]:
     """Numbers of ranks from words like "1,2,4", ascending. Raises BadInput."""
-    return sorted(axes.read_axes(settings.read_axes([f"ranks={text}"]), workload)["ranks"])
+    return sorted(axes.read_axes(axes.vary_words([f"ranks={text}"]), workload)["ranks"])
 
 
 def default_ranks(cores: int) -> tuple[int, ...]:

@@ -12,7 +12,8 @@ from workshop.core import words
 from workshop.report.cards import Card, Part, about, code, figure
 from workshop.report.figures import marks, theme
 from workshop.report.figures.marks import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point
-from workshop.study.cards import axis_words, best_card, cells_table, pick, point, runs_card, verdict
+from workshop.study.cards import best_card, cells_table, pick, point, runs_card, verdict
+from workshop.study.grid.cards import mattered
 from workshop.study.results import cell_key, results
 from workshop.study.trials import RESULTS, status
 from workshop.study.tune.kind import TuneReport
@@ -21,7 +22,6 @@ from workshop.study.tune.study import settings
 HEIGHT = 380  # pixels
 ABOUT = "Each mark is a trial, in their order. Grey crosses were ended early, at the rate that they had reached."
 LAUNCHER = "The same without a session, as the MPI's own launcher takes it:"
-JUDGED = 5  # measured placements from which the settings are compared
 
 
 def search(tried: Sequence[Point], unit: str) -> go.Figure:
@@ -70,38 +70,12 @@ def cards(report: TuneReport) -> list[Card]:
     command, mpirun = report.commands
     parts: list[Part] = [code(command)] if command else []
     parts += [about(LAUNCHER), code(mpirun)] if mpirun else []
-    course = [figure(search(tried, report.unit), picks=picks), about(ABOUT), *_importances(report)]
+    course = [figure(search(tried, report.unit), picks=picks), about(ABOUT)]
     return [
         verdict(report),
         *best_card(report.best, report.unit, parts, "Its pick"),
         Card("search", "The search", tuple(course)),
+        *mattered([replace(cell, point=settings(cell.point)) for cell in report.cells]),
         Card("cells", f"What was tried ({len(report.cells)})", tuple(cells_table(named, report.unit, []))),
         runs_card(report),
     ]
-
-
-def _importances(report: TuneReport) -> list[Part]:
-    """How much each setting mattered among the measured placements, as Optuna estimates it."""
-    measured = [cell for cell in report.cells if cell.median]
-    if len(measured) < JUDGED:
-        return []
-    import optuna  # after the pages that need none of it
-    from optuna.distributions import BaseDistribution, CategoricalDistribution
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    studied = optuna.create_study(direction="maximize")
-    points = [settings(cell.point) for cell in measured]
-    values = {name: list(dict.fromkeys(each.get(name) for each in points)) for name in points[0]}
-    kinds: dict[str, BaseDistribution] = {
-        name: CategoricalDistribution(several)
-        for name, several in values.items()
-        if None not in several and len(several) > 1
-    }
-    for cell, each in zip(measured, points, strict=True):
-        params = {name: each[name] for name in kinds}
-        studied.add_trial(optuna.trial.create_trial(params=params, distributions=kinds, value=cell.median))
-    if not kinds:
-        return []
-    shares = optuna.importance.get_param_importances(studied)
-    listed = [f"{axis_words(name)} {words.percent(share)}" for name, share in shares.items() if share >= 0.01]
-    return [about(f"Importance of the settings (PED-ANOVA): {', '.join(listed)}.")] if listed else []

@@ -16,7 +16,7 @@ from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
 from workshop.study.grid.axes import params_at
 from workshop.study.kinds import Kind, Report, read
-from workshop.study.results import CellResult, Ratio, noise, ranked, ratio, results
+from workshop.study.results import ENOUGH, CellResult, compare, gain, ranked, results
 from workshop.study.tune.search import hopeless, more, spent, split, total
 from workshop.study.tune.study import NAME, TuneStudy, key, placed
 
@@ -46,9 +46,18 @@ class TuneReport(Report):
         return order[0] if order else None
 
     @cached_property
-    def gain(self) -> Ratio | None:
-        """How many times as fast the best placement is as the naive start."""
-        return ratio(self.best, self.naive, noise(self.cells)) if self.best and self.naive else None
+    def gain(self) -> dict[str, float] | None:
+        """How many times as fast the best placement is as the naive start: by medians, and the least and the most that
+        the repeats allow."""
+        if not (self.best and self.naive and self.best.rates and self.naive.rates):
+            return None
+        low, high = min(self.best.rates) / max(self.naive.rates), max(self.best.rates) / min(self.naive.rates)
+        return {"ratio": gain(self.best, self.naive), "low": low, "high": high}
+
+    @property
+    def sure(self) -> bool:
+        """Whether the repeats show that the best placement and the naive start differ."""
+        return compare(self.best, self.naive) == "apart"
 
     @cached_property
     def spent(self) -> float:
@@ -80,7 +89,7 @@ class TuneReport(Report):
         return command, " ".join(command_lines.quoted(word) for word in [*launcher_words, *program])
 
     def findings(self) -> dict[str, Any]:
-        gain, study = self.gain, self.tune_study
+        study = self.tune_study
         return {
             "unit": self.unit,
             "params": dict(study.params),
@@ -88,12 +97,11 @@ class TuneReport(Report):
             "seed": study.seed,
             "spent": self.spent,
             "possible": len(study.points()),
-            "left_out": dict(study.left_out),
             "best": _cell_json(self.best),
             "naive": _cell_json(self.naive),
             "default": _cell_json(self.usual),
-            "gain": None if gain is None else {"ratio": gain.value, "low": gain.low, "high": gain.high},
-            "sure": gain is not None and gain.sure,
+            "gain": self.gain,
+            "sure": self.sure,
             "command": self.commands[0],
             "mpirun": self.commands[1],
             "rows": [cell.as_json() for cell in self.cells],
@@ -117,29 +125,29 @@ def _cell_json(cell: CellResult | None) -> dict[str, Any] | None:
 
 
 def _verdict(report: TuneReport) -> dict[str, str]:
-    best, naive, gain = report.best, report.naive, report.gain
+    best, naive, times = report.best, report.naive, report.gain
     finished = report.study.finished_at is not None
     following = "Look at its runs." if finished else "Let the study go on."
     if best is None:
         why = next((cell.why for cell in report.cells if cell.why), "No trial has completed.")
         return {"verdict": "Nothing could be measured yet.", "why": why, "next": following}
-    if gain is None or naive is None:
+    if times is None or naive is None:
         sentence = f"The best so far is {best.label}; the naive start was not measured."
-    elif gain.value < 1 or best is naive:
+    elif times["ratio"] < 1 or best is naive:
         sentence = f"Nothing that was tried beats the naive start, {naive.label}."
-    elif not gain.sure:
+    elif not report.sure:
         sentence = f"Whether {best.label} is faster than the naive start can't be told."
     else:
-        sentence = f"{words.capital(best.label)} is {gain.value:.2f} times as fast as the naive start."
+        sentence = f"{words.capital(best.label)} is {times['ratio']:.2f} times as fast as the naive start."
     why = f"It does {_range(best, report.unit)}"
-    if gain is None or naive is None or best is naive:
+    if times is None or naive is None or best is naive:
         why += "."
     else:
         why += f", the naive start ({naive.label}) {_range(naive, report.unit)}."
         why += (
-            f" Between {gain.low:.2f} and {gain.high:.2f} times is what these repeats allow."
-            if len(best.rates) > 1
-            else " The best was measured once, so a lucky run may have decided; a larger budget measures it again."
+            f" Between {times['low']:.2f} and {times['high']:.2f} times is what these repeats allow."
+            if len(best.rates) >= ENOUGH
+            else f" A comparison takes {ENOUGH} runs of each, for which a larger budget has the time."
         )
     if report.usual is best:
         why += " That is this machine's default placement."

@@ -68,17 +68,12 @@ def plan(
     slots = sum(host["slots"] for host in base.get("hosts") or ()) or None
     counts = numbers_of_ranks(cores, slots)
     unfit = {count: why for count in counts if (why := _unfit(workload, scaling.share, params, count, works))}
-    left_out = {why: list(unfit.values()).count(why) for why in unfit.values()}
     if len(unfit) == len(counts):
-        raise BadInput(f"No number of ranks can work on this: {'; '.join(left_out)}.")
+        raise BadInput(f"No number of ranks can work on this: {'; '.join(dict.fromkeys(unfit.values()))}.")
     possible_spots, refused = spots(described, [count for count in counts if count not in unfit], mpis, base, takes)
-    left_out |= refused
     if not possible_spots:
-        raise BadInput(f"There is nowhere to put ranks: the placements {', '.join(left_out)}.")
+        raise BadInput(f"There is nowhere to put ranks: the placements {', '.join(sorted(refused))}.")
     knobs = _knobs(tuning, given_params, params, absent)
-    for name, values in tuning.knobs.items():
-        if name not in given_params:
-            left_out |= {f"{name} {value}: {absent[value]}": 1 for value in values if value in absent}
     powers = [2**power for power in range(described.cores.bit_length())]
     return TuneStudy(
         workload=workload.name,
@@ -98,7 +93,6 @@ def plan(
         fixed=tuning.length in given_params,
         most_trials=trials,
         seed=seed,
-        left_out=left_out,
     )
 
 

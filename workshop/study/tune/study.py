@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import product
 from typing import Any
 
@@ -66,25 +65,25 @@ def spots(
     mpis: Sequence[str],
     base: Mapping[str, Any],
     takes: Callable[[Placement], None] = lambda placement: None,
-) -> tuple[list[Spot], Counter[str]]:
-    """Every way to place these numbers of ranks on the machine, and the number of refused layouts by reason.
+) -> tuple[list[Spot], set[str]]:
+    """Every way to place these numbers of ranks on the machine, and why others are refused.
 
     `base` has the fields that all placements share. `takes` raises BadInput for a placement that is not possible for a
     reason other than its MPI.
     """
     hosts = max(len(base.get("hosts") or ()), 1)
     placements = [Placement.parse({**base, **fields}) for fields in _layouts(described, ranks, mpis, hosts)]
-    left_out: Counter[str] = Counter()
+    refused: set[str] = set()
     spots_by_place: dict[tuple[str, int, str], Spot] = {}
     with ThreadPoolExecutor(AT_ONCE) as pool:
         mapped = pool.map(lambda placement: _where(placement, described, takes), placements)
         for placement, (where, why) in zip(placements, mapped, strict=True):
             place = (placement.mpi, placement.ranks, where or "")
             if where is None or place in spots_by_place:
-                left_out[why or "come to the same as another"] += 1
+                refused |= {why} - {""}
                 continue
             spots_by_place[place] = Spot(**{name: getattr(placement, name) for name in FIELDS[:-1]}, where=where)
-    return list(spots_by_place.values()), left_out
+    return list(spots_by_place.values()), refused
 
 
 def _layouts(
@@ -224,7 +223,6 @@ class TuneStudy:
     fixed: bool = False  # whether the user has set the length of a trial
     most_trials: int | None = None  # placements to try; None: as many as the budget allows
     seed: int = 0
-    left_out: Mapping[str, int] = field(default_factory=dict)  # reason -> ways to place ranks that weren't tried
 
     @property
     def kind(self) -> str:

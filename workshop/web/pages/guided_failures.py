@@ -13,7 +13,7 @@ from workshop.extension import Failure, Side
 from workshop.report.failures import command
 from workshop.report.sentences import STATUS
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.study.guided.guesses import ChoiceGuess
+from workshop.study.guided.kind import ChoiceGuess
 from workshop.web import actions
 from workshop.web.pages import blocks, frame, links, predictions
 

@@ -8,9 +8,8 @@ from workshop.core import words
 from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study.guided import plan
 from workshop.study.guided.cards import step_cards
-from workshop.study.guided.guesses import Ask
-from workshop.study.guided.guesses import ask as question
-from workshop.study.guided.kind import GuidedReport, StepReport, expected
+from workshop.study.guided.kind import Ask, GuidedReport, StepReport, ahead
+from workshop.study.guided.kind import ask as question
 from workshop.web.pages import cards, frame, predictions
 from workshop.web.pages.study_view import EVERY, WAITS, live, read_report, run_button
 
@@ -85,8 +84,8 @@ def _run(study_id: int, key: str, session: SessionRecord | None, identity: Ident
         if step_report.state != "running":
             st.caption("Another part of the study goes on; stop it above, or wait.")
     elif step_report.runs_left:
-        ahead, guide = expected(frame.store(), report.setting.wanting(key), report), report.step_results.guide
-        st.markdown(f"It still takes {words.count(ahead.runs, 'run')}, about {words.long(ahead.seconds)}.")
+        work, guide = ahead(frame.store(), report, key), report.step_results.guide
+        st.markdown(f"It still takes {words.count(work.runs, 'run')}, about {words.long(work.seconds)}.")
         label = "Run this step" if step_report.state == "waiting" else "Run what is missing"
         run_button(label, study_id, session, identity, lambda: plan.ask_for(guide, frame.store(), study_id, key))
 

@@ -10,8 +10,8 @@ import streamlit as st
 from workshop.core import words
 from workshop.report.figures.bars import guesses as drawn_guesses
 from workshop.store.records import Identity
-from workshop.study.guided import guesses
-from workshop.study.guided.guesses import LOOKED, Answer, Ask, ChoiceGuess
+from workshop.study.guided import kind
+from workshop.study.guided.kind import LOOKED, Answer, Ask, ChoiceGuess
 from workshop.web.pages import blocks, frame
 from workshop.web.pages.live import draw_figure
 
@@ -32,14 +32,14 @@ def ask(study_id: int, questions: Questions, identity: Identity, measured: bool)
     st.markdown("#### :material/psychology: Predict")
     if own_guesses and (measured or not given_guesses):
         for name, question in questions.items() if given_guesses else ():
-            value = guesses.in_words(question, given_guesses[name]) if name in given_guesses else "nothing"
+            value = kind.in_words(question, given_guesses[name]) if name in given_guesses else "nothing"
             st.markdown(f"{frame.plain(question.question)} You guessed **{frame.plain(value)}**.")
         if not given_guesses:
             st.markdown("You saw the result without a guess.")
         return own_guesses
     _form(study_id, questions, identity, first=not own_guesses)
     if given_guesses:
-        values = words.listed(guesses.in_words(questions[name], value) for name, value in given_guesses.items())
+        values = words.listed(kind.in_words(questions[name], value) for name, value in given_guesses.items())
         st.caption(f"Your guess so far: {frame.plain(values)}. You may change it until it is run.")
     return own_guesses
 
@@ -57,7 +57,7 @@ def ask_first(about: str, identity: Identity, question: ChoiceGuess = MISTAKE) -
     see it without."""
     stored = frame.store().guess(identity.id, about)
     if stored is not None or identity.role == "instructor" or frame.recorded():
-        if guess := stored and guesses.stored_guess(stored.value):
+        if guess := stored and kind.stored_guess(stored.value):
             st.markdown(f"You predicted: **{frame.plain(str(guess))}**.")
         return True
     guess = st.radio(question.question, question.options, index=None, key=f"{about}-guess")
@@ -73,8 +73,8 @@ def ask_first(about: str, identity: Identity, question: ChoiceGuess = MISTAKE) -
 
 def guesses_of(study_id: int, questions: Questions, identity: Identity) -> Guesses:
     """The guesses of a visitor."""
-    stored = {name: frame.store().guess(identity.id, guesses.about(study_id, name)) for name in questions}
-    return {name: guesses.stored_guess(guess.value) for name, guess in stored.items() if guess is not None}
+    stored = {name: frame.store().guess(identity.id, kind.about(study_id, name)) for name in questions}
+    return {name: kind.stored_guess(guess.value) for name, guess in stored.items() if guess is not None}
 
 
 def _form(study_id: int, questions: Questions, identity: Identity, first: bool) -> None:
@@ -89,7 +89,7 @@ def _form(study_id: int, questions: Questions, identity: Identity, first: bool) 
         st.warning(f"Give {'a guess' if len(values) == 1 else 'all guesses'} first, however rough.")
     elif keep:
         with blocks.errors():
-            checked = {name: {"guess": guesses.check(questions[name], value)} for name, value in values.items()}
+            checked = {name: {"guess": kind.check(questions[name], value)} for name, value in values.items()}
             _keep(study_id, identity, checked)
 
 
@@ -109,7 +109,7 @@ def _field(question: Ask) -> float | str | None:
 
 def _keep(study_id: int, identity: Identity, values: Mapping[str, Mapping[str, Any]]) -> None:
     for name, value in values.items():
-        frame.store().keep_guess(identity.id, guesses.about(study_id, name), value)
+        frame.store().keep_guess(identity.id, kind.about(study_id, name), value)
     st.rerun()
 
 
@@ -122,8 +122,8 @@ def score(
         if value is None or answer is None:
             continue
         title = f"{titles[name]}: " if name in titles else ""
-        sentence = frame.plain(f"{title}{guesses.score(questions[name], value, answer)}")
-        if guesses.right(questions[name], value, answer):
+        sentence = frame.plain(f"{title}{kind.score(questions[name], value, answer)}")
+        if kind.right(questions[name], value, answer):
             st.success(sentence, icon=":material/check_circle:")
         else:
             st.warning(sentence, icon=":material/compare_arrows:")
@@ -133,7 +133,7 @@ def everybody(study_id: int, questions: Questions, answers: Mapping[str, Answer 
     """The guesses of the class, for the instructor."""
     guesses_by_question = {}
     for name in questions:
-        stored = [guesses.stored_guess(guess.value) for guess in frame.store().guesses(guesses.about(study_id, name))]
+        stored = [kind.stored_guess(guess.value) for guess in frame.store().guesses(kind.about(study_id, name))]
         guesses_by_question[name] = [guess for guess in stored if guess is not None]
     with st.expander(
         f"What the class guessed ({max(map(len, guesses_by_question.values()))})", icon=":material/groups:"
@@ -142,8 +142,8 @@ def everybody(study_id: int, questions: Questions, answers: Mapping[str, Answer 
             answer, class_guesses = answers[name], guesses_by_question[name]
             measured = ""
             if answer is not None and class_guesses:
-                right = sum(guesses.right(question, guess, answer) for guess in class_guesses)
-                value = frame.plain(guesses.in_words(question, answer.value))
+                right = sum(kind.right(question, guess, answer) for guess in class_guesses)
+                value = frame.plain(kind.in_words(question, answer.value))
                 measured = f" Measured: **{value}**; {right} of {len(class_guesses)} came near."
             st.markdown(f"{frame.plain(question.question)}{measured}")
-            draw_figure(drawn_guesses(guesses.tally(question, class_guesses)), f"class-{study_id}-{name}")
+            draw_figure(drawn_guesses(kind.tally(question, class_guesses)), f"class-{study_id}-{name}")

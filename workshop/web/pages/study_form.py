@@ -16,8 +16,7 @@ from workshop.extension import Workload, load
 from workshop.mpi.implementations import read_placement
 from workshop.store.records import Identity, SessionRecord
 from workshop.study import runner
-from workshop.study.estimate import Remaining, planned_work
-from workshop.study.kinds import StudyForm, StudyRequest
+from workshop.study.kinds import Remaining, StudyForm, StudyRequest, planned_work
 from workshop.study.trials import Planned
 from workshop.web import actions
 from workshop.web.pages import blocks, frame, links

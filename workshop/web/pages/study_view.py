@@ -19,8 +19,7 @@ from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.study import export, runner
 from workshop.study.cards import cards as cards_of
 from workshop.study.cards import settings
-from workshop.study.estimate import ahead_words, remaining_work
-from workshop.study.kinds import Report, Sofar, any_kind, any_report, expected, title
+from workshop.study.kinds import Report, Sofar, ahead_words, any_kind, expected, remaining_work, title
 from workshop.study.trials import impossible, status
 from workshop.web import actions
 from workshop.web.pages import blocks, cards, frame
@@ -94,7 +93,7 @@ def _key(study: StudyRecord) -> tuple[object, ...]:
 
 @st.cache_resource(max_entries=16, show_spinner=False)
 def _report(key: tuple[object, ...], _study: StudyRecord) -> Report:
-    return any_report(frame.store(), _study)
+    return any_kind(_study.kind).report(frame.store(), _study)
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)

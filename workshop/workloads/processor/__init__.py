@@ -93,9 +93,9 @@ EXTENSION = Extension(
     studies=(
         Study(
             "processor",
-            "workshop.workloads.processor.study.guide:KIND",
+            "workshop.workloads.processor.study.facts:KIND",
             workload="one-processor",
-            form="workshop.workloads.processor.study.guide:FORM",
+            form="workshop.workloads.processor.study.facts:FORM",
             page="processor",
         ),
     ),

@@ -114,7 +114,7 @@ def calibrate(
     """Measure the parts of a step. It runs in the session that is up, or in a private one."""
     from workshop.cli.run import run_and_watch
     from workshop.store.store import Store
-    from workshop.study.settings import read_settings
+    from workshop.study.grid.axes import read_settings
     from workshop.workloads.scale import WORKLOAD
     from workshop.workloads.scale.calibration import StepMeasurement
 
@@ -139,7 +139,7 @@ def predict(
 ) -> None:
     """Predict a step on more ranks, or with other params. Intervals of 90 % are given."""
     from workshop.store.store import Store
-    from workshop.study.settings import read_settings
+    from workshop.study.grid.axes import read_settings
     from workshop.workloads.scale import WORKLOAD, StepParams, cards, step, training_run
 
     store = Store.open()

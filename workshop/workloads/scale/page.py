@@ -14,7 +14,7 @@ from workshop.report.cards import Card, figure, line
 from workshop.report.cards import words as text
 from workshop.report.sentences import STATUS
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.study.guided.guesses import Answer, NumberGuess
+from workshop.study.guided.kind import Answer, NumberGuess
 from workshop.web import actions
 from workshop.web.pages import blocks, cards, frame, links, predictions
 from workshop.workloads.scale import WORKLOAD, StepParams, regression, training_run

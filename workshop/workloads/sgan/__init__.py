@@ -135,16 +135,16 @@ EXTENSION = Extension(
     studies=(
         Study(
             "path",
-            "workshop.workloads.sgan.study.guide:KIND",
+            "workshop.workloads.sgan.study.facts:KIND",
             workload="sgan",
-            form="workshop.workloads.sgan.study.guide:FORM",
+            form="workshop.workloads.sgan.study.facts:FORM",
             page="tuning",
         ),
         Study(
             "nodes",
-            "workshop.workloads.sgan.nodes.guide:KIND",
+            "workshop.workloads.sgan.nodes.facts:KIND",
             workload="sgan",
-            form="workshop.workloads.sgan.nodes.guide:FORM",
+            form="workshop.workloads.sgan.nodes.facts:FORM",
             page="nodes",
         ),
     ),

@@ -12,8 +12,7 @@ from workshop.registry import workload
 from workshop.store.records import RunRecord, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study.trials import Plan
-from workshop.workloads.federated.study.plan import KIND, plan
-from workshop.workloads.federated.study.results import ON, WAYS, names
+from workshop.workloads.federated.study.plan import KIND, ON, WAYS, names, plan
 
 SETTINGS = {"data": "digits", "rounds": 4, "partition": "label", "model": "dense"}
 # (held out, own) of federated, pooled and alone, for each seed.

@@ -65,7 +65,7 @@ def test_one_that_goes_on_shows_its_run_by_round(store: Store, session: SessionR
 
 
 def test_its_export_has_every_way_s_figures(store: Store, session: SessionRecord) -> None:
-    found = kinds.any_report(store, seed.study(store, session, failing=(2,)))
+    found = kinds.report(store, seed.study(store, session, failing=(2,)))
     rows = list(csv.DictReader(io.StringIO(export.table(found))))
     assert [row["seed"] for row in rows] == ["0", "1", "2", "3", "4"]
     assert (rows[0]["rate"], rows[0]["unit"]) == ("0.92", "held-out accuracy, federated")

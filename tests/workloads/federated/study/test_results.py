@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from workshop.workloads.federated.study.results import band
+from workshop.workloads.federated.study.plan import band
 
 
 def test_a_band_is_over_the_rounds_that_all_have() -> None:

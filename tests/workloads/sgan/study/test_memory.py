@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from workshop.workloads.sgan.study.memory import growth
+from workshop.workloads.sgan.study.facts import growth
 
 MB = 1e6
 

@@ -22,11 +22,10 @@ from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards
 from workshop.study.guided.cards import step_cards
-from workshop.study.guided.guesses import Answer, answer
-from workshop.study.guided.kind import GuidedReport
+from workshop.study.guided.kind import Answer, GuidedReport, answer
 from workshop.study.guided.step_results import StepResults, facts, judge, step_results
 from workshop.study.terminal import show_study
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.facts import GUIDE
 
 
 def measured(how: world.Rate = world.rate, **more: Any) -> StepResults:
@@ -112,7 +111,7 @@ def test_memory_that_leaks_and_memory_that_does_not() -> None:
 def test_settings_that_can_t_matter_and_those_that_do() -> None:
     told = said(measured(), "f")
     assert told["verdict"] == "None of the other sets is better than what there was."
-    assert "polling (0.79×)" in told["why"] and "KMP_* is for OpenMP libraries" in told["why"]
+    assert "polling (0.80×)" in told["why"] and "KMP_* is for OpenMP libraries" in told["why"]
     assert "exchange gradients without Horovod" in told["why"]
     told = said(measured(with_variable("HOROVOD_CYCLE_TIME", lambda cycle: 1.3 if cycle else 1.0)), "f")
     assert told["verdict"] == "Short cycle is 1.30× what there was."
@@ -205,7 +204,7 @@ def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixtur
     empty = kinds.report(store, world.study(store, session, steps=""))
     assert isinstance(empty, GuidedReport)
     assert empty.verdict["verdict"] == "Not enough measured yet."
-    part = kinds.report(store, world.study(store, session, ended=9))
+    part = kinds.report(store, world.study(store, session, ended=15))
     assert isinstance(part, GuidedReport)
     assert [one.state for one in part.steps][:3] == ["done", "done", "partly"]
     assert part.verdict["verdict"] == "3 steps of 9 measured." and "Next is step d" in part.verdict["next"]

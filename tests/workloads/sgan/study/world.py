@@ -15,7 +15,7 @@ from workshop.study import runner
 from workshop.study.guided.kind import more
 from workshop.study.guided.plan import Setting, plan
 from workshop.study.kinds import Sofar, read
-from workshop.workloads.sgan.study.guide import GUIDE
+from workshop.workloads.sgan.study.facts import GUIDE
 
 CORES = 2
 EVALUATIONS = 30

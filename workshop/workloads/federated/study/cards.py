@@ -15,7 +15,7 @@ from workshop.study.cards import runs_card, runs_cell, verdict
 from workshop.workloads.federated.report.panels import NAMES, SIDE_BY_SIDE
 from workshop.workloads.federated.study import kind
 from workshop.workloads.federated.study.kind import ALONE, PUBLISHED, WaysReport
-from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Band, Seeded
+from workshop.workloads.federated.study.plan import ON, WAYS, WAYS_ON, Band, Seeded
 
 # The colours of a run's own page.
 COLOURS = {

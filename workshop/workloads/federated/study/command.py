@@ -38,7 +38,7 @@ def ways(
     since that is where being alone shows. The dashboard's page Three ways to learn shows the same, live by round.
     """
     from workshop.registry import workload as workload_of
-    from workshop.study.settings import read_options, read_settings
+    from workshop.study.grid.axes import read_options, read_settings
     from workshop.workloads.federated.study.plan import checked
 
     chosen = workload_of(workload)

@@ -12,12 +12,12 @@ from workshop.core import words
 from workshop.report.analysis.findings import number, percent, points
 from workshop.store.records import RunRecord, StudyRecord
 from workshop.store.store import Store
-from workshop.study.guided.guesses import Answer, NumberGuess
+from workshop.study.guided.kind import Answer, NumberGuess
 from workshop.study.kinds import Kind, Report, read
 from workshop.study.results import AGREED, Paired, failure, standard_error
 from workshop.study.trials import status
 from workshop.workloads.federated.study import plan
-from workshop.workloads.federated.study.results import ON, WAYS, WAYS_ON, Seeded, Seeds, ended, names, running, seed_of
+from workshop.workloads.federated.study.plan import ON, WAYS, WAYS_ON, Seeded, Seeds, ended, names, running, seed_of
 
 NAMES = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
 DATA = {"held_out": "held-out images", "own": "institutions' own images"}

@@ -1,2 +1,2 @@
-"""One processor to its limit as a guided study: `steps.yaml` has its steps and rules, `facts` what the rules need,
-`cards` the figures, `guide` the kind of study, and `command` runs it."""
+"""One processor to its limit as a guided study: `steps.yaml` has its steps and rules, `facts` what the rules need
+and the kind of study, `cards` the figures, and `command` runs it."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from workshop.study.guided.command import guide_command
+from workshop.study.command import guide_command
 
 processor = guide_command(
-    "workshop.workloads.processor.study.guide:GUIDE",
+    "workshop.workloads.processor.study.facts:GUIDE",
     """One processor to its limit. ResNet-50 runs with and without oneDNN, by threads, layout, precision and fusion.
 
     The dashboard's page Processor shows the same with questions to predict in each step.

@@ -1,13 +1,14 @@
-"""What the rules of the steps need beyond the facts of any guided study, and the stages of the last step. Pure."""
+"""The guided study of one processor: the facts that its rules need beyond those of any guided study, and the stages of
+the last step. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from workshop.study.guided.cells import base, place
-from workshop.study.guided.guide import Step
-from workshop.study.guided.step_results import StepResults, name
+from workshop.study.guided.kind import kind
+from workshop.study.guided.plan import Guide, Step, form
+from workshop.study.guided.step_results import StepResults, base, name, place
 from workshop.study.results import CellResult
 from workshop.study.trials import Cell
 from workshop.workloads.processor.report import DEFAULT, OPTIMISED, instructions, remark, spent
@@ -47,3 +48,8 @@ def stages(findings: StepResults) -> list[Cell]:
             switches[axis] = best.point[axis]
             add(f"+ {name(best)}", name(best), step.key)
     return cells
+
+
+GUIDE = Guide.read(__package__)
+KIND = kind(GUIDE)
+FORM = form(GUIDE)

@@ -13,7 +13,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.core.memory import size
 from workshop.study import command as commands
-from workshop.study.guided import command as guided
+from workshop.study import command as guided
 
 SLOTS = 4  # ranks of a host
 
@@ -43,7 +43,7 @@ def nodes(
     from workshop.cli.emulation.link import parse
     from workshop.cli.emulation.session import session_on
     from workshop.store.store import Store
-    from workshop.workloads.sgan.nodes.guide import GUIDE
+    from workshop.workloads.sgan.nodes.facts import GUIDE
 
     limit = parse(link or "25mbit")
 

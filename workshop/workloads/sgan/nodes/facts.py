@@ -1,4 +1,4 @@
-"""What the rules of the steps over hosts need beyond the facts of any guided study. Pure."""
+"""The guided study over hosts, and the facts that its rules need beyond those of any guided study. Pure."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import Any
 
 from workshop.core import words
 from workshop.core.memory import size
-from workshop.study.guided.guide import Step
-from workshop.study.guided.step_results import StepResults, gain, name
-from workshop.study.results import CellResult
+from workshop.study.guided.kind import kind
+from workshop.study.guided.plan import Guide, Step, form
+from workshop.study.guided.step_results import StepResults, name
+from workshop.study.results import CellResult, gain, noise
 
 OUT_OF_MEMORY = "OutOfMemory: "  # how a run that the session has ended for its memory begins to say why
 
@@ -29,7 +30,7 @@ def _hosts(findings: StepResults, step: Step) -> dict[str, Any]:
     ):
         several, single = (findings.at(step.key, compute=seconds, hosts=hosts) for hosts in (most, 1))
         named |= {label: seconds, fact: gain(several, single) or None, f"{label}_share": _exchange(findings, several)}
-    return {"hosts": most, "speedup": named["low"], "speedup_margin": findings.chance.usual, **named}
+    return {"hosts": most, "speedup": named["low"], "speedup_margin": noise(findings.results(step.key)), **named}
 
 
 def _exchange(findings: StepResults, cell: CellResult | None) -> str:
@@ -72,3 +73,8 @@ def _ranks(findings: StepResults, step: Step) -> dict[str, Any]:
         "ended": memory_failure.why.removeprefix(OUT_OF_MEMORY) if memory_failure else None,
         "command": findings.guide.start,
     }
+
+
+GUIDE = Guide.read(__package__)
+KIND = kind(GUIDE)
+FORM = form(GUIDE)

@@ -4,5 +4,5 @@ After Rawat and Kapoor, Optimizing Distributed AI Training Using Intel oneAPI To
 machine at hand, with its figures beside one's own.
 
 `steps.yaml` has the steps with their grids, questions and rules. `facts` has what these rules need beyond any guided
-study, and `memory` tells whether memory grows. `cards` has the figures, `guide` the kind of study, `command` runs it.
+study, and the kind of study. `cards` has the figures, `command` runs it.
 """

@@ -1,4 +1,5 @@
-"""What the rules of the S-GAN's steps need beyond the facts of any guided study, and the stages of the last step. Pure.
+"""The S-GAN's guided study: the facts that its rules need beyond those of any guided study, whether memory grows, and
+the stages of the last step. Pure.
 
 `steps.yaml` has the sentences.
 """
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from workshop.core import words
 from workshop.core.forms import named
 from workshop.core.placement import Placement
@@ -18,12 +21,11 @@ from workshop.report.actions import run_command
 from workshop.report.analysis.threads import KINDS, openmp_matters, openmp_why
 from workshop.report.training.waits import as_long_run
 from workshop.store.records import RunRecord
-from workshop.study.guided.cells import base, naive, place
-from workshop.study.guided.guide import Step
-from workshop.study.guided.step_results import StepResults, gain, name
-from workshop.study.results import CellResult
+from workshop.study.guided.kind import kind
+from workshop.study.guided.plan import Guide, Step, form
+from workshop.study.guided.step_results import StepResults, base, naive, name, place
+from workshop.study.results import CellResult, compare, gain
 from workshop.study.trials import Cell
-from workshop.workloads.sgan.study.memory import Growth, growth
 
 BEFORE, AFTER = "before", "after"  # the article's fault in evaluation, and its mended form
 Order = Sequence[CellResult]  # the measured cells of a step, the fastest first; of the last step the last stage first
@@ -119,7 +121,7 @@ def _settings(findings: StepResults, order: Order) -> dict[str, Any]:
         return {}
     better = [cell for cell in order if findings.beats(cell, plain)]
     worse = [cell for cell in order if findings.beats(plain, cell)]
-    comparisons = {name(cell): findings.compare(cell, plain) for cell in order if cell is not plain}
+    comparisons = {name(cell): compare(cell, plain) for cell in order if cell is not plain}
     return {
         "plain": name(plain),
         "better": name(better[0]) if better else None,
@@ -143,7 +145,7 @@ def _evaluation(findings: StepResults, order: Order) -> dict[str, Any]:
         "ranks": most,
         "was": was,
         "now": now,
-        "saved": findings.compare(after, before) if before and after else None,
+        "saved": compare(after, before) if before and after else None,
         "times_better": gain(after, before),
         "scaled_before": gain(before, findings.at("h", evaluation=BEFORE, ranks=1)),
         "scaled_after": gain(after, findings.at("h", evaluation=AFTER, ranks=1)),
@@ -219,10 +221,76 @@ def evaluation_seconds(findings: StepResults) -> list[tuple[CellResult, float]]:
 
 
 def _doubt(findings: StepResults, cell: CellResult | None, other: CellResult | None) -> str:
-    return "" if findings.compare(cell, other) == "apart" else ", which may be chance"
+    return "" if compare(cell, other) == "apart" else ", which may be chance"
 
 
 def _openmp_reason(findings: StepResults, step_key: str, variable: str) -> str:
     """The reason why an OpenMP variable has no effect, with the evidence of a run's threads."""
     evidence = next((run for _, run in findings.measured(step_key) if openmp_matters(run) is not None), None)
     return openmp_why(evidence, variable, f"run {evidence.id}" if evidence is not None else "")
+
+
+GUIDE = Guide.read(__package__)
+KIND = kind(GUIDE)
+FORM = form(GUIDE)
+
+
+WARM_UP = 1 / 3  # of the values, which say nothing
+FEWEST = 8  # values that say something
+EVALUATIONS = 100  # for which growth is told
+GROWS = 0.01  # share of the initial memory: less growth over so many evaluations is no noticeable leak
+STILL = 0.25  # of the whole slope, that the second half must have as well: pools that fill up slow down
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Resident memory of one process over its evaluations."""
+
+    values: tuple[float, ...]  # bytes, after each evaluation
+    added: float  # bytes that a hundred evaluations add
+    uncertainty: float  # of that: twice the standard error
+    late: float  # bytes that a hundred evaluations add in the second half
+
+    @property
+    def grows(self) -> bool:
+        """Whether memory grows beyond chance and the filling of pools."""
+        beyond = self.added > max(self.uncertainty, GROWS * self.values[0])
+        return beyond and self.late > STILL * self.added
+
+    @property
+    def steady(self) -> bool:
+        """Whether growth that would be noticed is ruled out."""
+        return self.added + self.uncertainty <= GROWS * self.values[0]
+
+    @property
+    def climbs(self) -> bool:
+        """Whether the slope is more than chance, however small it is."""
+        return self.added > self.uncertainty
+
+
+def growth(values: Sequence[float]) -> Growth | None:
+    """The growth of resident memory [bytes after each evaluation]; None for too few values."""
+    settled = list(values)[int(len(values) * WARM_UP) :]
+    if len(settled) < FEWEST:
+        return None
+    slope, error = _line(settled)
+    late, _ = _line(settled[len(settled) // 2 :])
+    return Growth(tuple(values), EVALUATIONS * slope, EVALUATIONS * 2 * error, EVALUATIONS * late)
+
+
+def _line(values: Sequence[float]) -> tuple[float, float]:
+    """Slope per value and its standard error, of at least three values, by least squares.
+
+    Neighbouring values depend on each other, so the usual standard error is too small. It is multiplied by
+    sqrt((1 + r) / (1 - r)), where r is the correlation of neighbouring residuals (Santer et al., Statistical
+    significance of trends and trend differences in layer-average atmospheric temperature time series, Journal of
+    Geophysical Research 105(D6), 2000).
+    """
+    place = np.arange(len(values)) - (len(values) - 1) / 2
+    rest = np.asarray(values) - np.mean(values)
+    slope = float(place @ rest / (place @ place))
+    rest = rest - slope * place
+    squares = float(rest @ rest)
+    correlation = min(max(float(rest[1:] @ rest[:-1]) / squares, 0.0), 0.95) if squares else 0.0
+    variance = squares / (len(values) - 2) / float(place @ place)
+    return slope, (variance * (1 + correlation) / (1 - correlation)) ** 0.5

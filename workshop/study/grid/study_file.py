@@ -1,4 +1,4 @@
-"""Grid studies on the command line: described by options, or by a small YAML file.
+"""A grid study as a small YAML file.
 
     workload: kmeans            # what to run
     title: ranks and kernels    # optional, as all that follows but vary
@@ -21,90 +21,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
-
-from workshop.cli import common, params
 from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput
 from workshop.mpi.implementations import read_placement
-from workshop.study import command as commands
-from workshop.study.command import Minutes, Settings
 
-if TYPE_CHECKING:
-    Where = dict[str, Any]
-else:
-    Where = common.PLACEMENT.only(
-        *("ranks", "threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "oversubscribe", "env", "mpi")
-    )
+LARGEST = 64 * 1024  # bytes
+DEEPEST = 10  # levels
 
 
-@params.grouped
-def grid(
-    workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance sgan, mnist or kmeans.")],
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=V,V,…",
-            help="What to vary: ranks, threads, … of the placement, env.NAME, or a setting of the workload; may be "
-            "repeated. Values with commas in them are parted by | instead.",
-        ),
-    ] = None,
-    settings: Settings = None,
-    repeats: Annotated[int, typer.Option(min=1, max=100, help="Interleaved runs of each cell.")] = 1,
-    weak: Annotated[
-        bool, typer.Option("--weak", help="Each rank has the whole batch, instead of its part, where ranks are varied.")
-    ] = False,
-    *,
-    where: Where,
-    session: common.SessionName = None,
-    private: common.Private = False,
-    no_wait: common.NoWait = False,
-    minutes: Minutes = 30,
-    as_json: common.JSON = False,
-) -> int:
-    """Every combination of some values, and which is fastest. The best two are repeated.
+@dataclass(frozen=True)
+class StudyFile:
+    """The content of a study's file, checked without its workload."""
 
-    Where ranks are varied, all together have the batch that one rank would have, so that every cell does the same work.
-    """
-    from workshop.registry import workload as workload_of
-    from workshop.study.grid import plan as grids
-    from workshop.study.settings import read_axes, read_settings
-
-    chosen = workload_of(workload)
-    axes = read_axes(vary or [])
-    params = read_settings(settings or [], chosen)
-    options = grids.options(repeats, weak)
-    store, shared = commands.store_and_session(session, private, no_wait)
-    placement = common.placement_from(shared.placement if shared else {}, **where)
-    planned = grids.plan_here(store, shared, chosen, axes, params, placement, options)
-    return commands.go_on(store, commands.begin(store, planned), shared, minutes, as_json)
-
-
-def file(
-    path: Annotated[Path, typer.Argument(metavar="FILE", help="The study's YAML file, see labs/sgan/studies.")],
-    session: common.SessionName = None,
-    private: common.Private = False,
-    no_wait: common.NoWait = False,
-    minutes: Minutes = 30,
-    as_json: common.JSON = False,
-) -> int:
-    """A grid study that a small YAML file describes."""
-    from workshop.registry import workload as workload_of
-    from workshop.study.grid import plan as grids
-    from workshop.study.settings import whole_path
-
-    study_file = read_study(path)
-    chosen = workload_of(study_file.workload)
-    params = {
-        name: whole_path(chosen, name, value, path.parent) if isinstance(value, str) else value
-        for name, value in study_file.params.items()
-    }
-    store, shared = commands.store_and_session(session, private, no_wait)
-    placement = placement_of(study_file, shared)
-    planned = grids.plan_here(store, shared, chosen, study_file.vary, params, placement, study_file.options)
-    return commands.go_on(store, commands.begin(store, planned), shared, minutes, as_json)
+    workload: str
+    vary: Mapping[str, Any]
+    params: Mapping[str, Any]
+    placement: Mapping[str, Any]
+    options: Mapping[str, Any]  # of `grid.plan`
 
 
 def read_study(path: Path) -> StudyFile:
@@ -125,21 +60,6 @@ def placement_of(study_file: StudyFile, shared: Any) -> Any:
     here = default_for(topology.allowed_cores(topology.machine())).as_json()
     base = shared.placement if shared else {} if study_file.placement else here
     return read_placement({**base, **study_file.placement})
-
-
-LARGEST = 64 * 1024  # bytes
-DEEPEST = 10  # levels
-
-
-@dataclass(frozen=True)
-class StudyFile:
-    """The content of a study's file, checked without its workload."""
-
-    workload: str
-    vary: Mapping[str, Any]
-    params: Mapping[str, Any]
-    placement: Mapping[str, Any]
-    options: Mapping[str, Any]  # of `grid.plan`
 
 
 def read(text: str, name: str = "the study") -> StudyFile:
