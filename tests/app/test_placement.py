@@ -220,10 +220,16 @@ def end(store: Store, run_id: int, verdict: str, **more: Any) -> None:
     store.finish(run_id, "completed", verdict={"verdict": verdict, "why": "Because.", "next": "Mend it."}, **more)
 
 
+def open_failures(open_page: Open) -> AppTest:
+    page = open_page("placement")
+    page.session_state["place-tab"] = ":material/healing: Guided failures"
+    return page.run()
+
+
 def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
     open_page: Open, store: Store, session: SessionRecord
 ) -> None:
-    page = open_page("placement")
+    page = open_failures(open_page)
     assert "shared-core-broken" not in [button.key for button in page.button], "a learner predicts first"
     page.radio(key="failure/shared-core-guess").set_value("The run takes longer than the fix").run()
     press(page, "failure/shared-core-keep")
@@ -245,7 +251,7 @@ def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
 
 
 def test_failures_of_several_hosts_need_such_a_session(open_page: Open, session: SessionRecord) -> None:
-    page = press(press(open_page("placement"), "failure/first-host-look"), "failure/polling-look")
+    page = press(press(open_failures(open_page), "failure/first-host-look"), "failure/polling-look")
     assert page.button(key="first-host-broken").disabled
     assert not page.button(key="polling-fixed").disabled
     assert "needs a session over several hosts" in plain(page)
@@ -253,7 +259,7 @@ def test_failures_of_several_hosts_need_such_a_session(open_page: Open, session:
 
 def test_a_failure_that_a_learner_may_not_run_says_why(open_page: Open, store: Store, session: SessionRecord) -> None:
     store.update_session(session.id, limits=Limits(ranks=2))
-    page = press(press(open_page("placement"), "failure/shared-core-look"), "shared-core-broken")
+    page = press(press(open_failures(open_page), "failure/shared-core-look"), "shared-core-broken")
     assert "this session allows at most 2" in plain(page)
     assert store.runs() == []
 

@@ -48,7 +48,12 @@ def page() -> None:
     """Draw the page Placement."""
     identity = frame.heading("Placement", WORDS)
     session = frame.choose_session()
-    compose, guided = st.tabs([":material/grid_view: Compose", ":material/healing: Guided failures"])
+    titles = (":material/grid_view: Compose", ":material/healing: Guided failures")
+    compose, guided = st.tabs(titles, on_change="rerun", key="place-tab")
+    with compose:
+        _compose(session, identity)
+    if not guided.open:
+        return
     with guided:
         if session is None or not session.machine.get("units"):
             st.markdown("Guided failures need a session that has told which machine it is on.")
@@ -58,8 +63,6 @@ def page() -> None:
             cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})
             hosts = tuple(Host(**host) for host in session.placement.get("hosts") or [])
             guided_failures(session, identity, failures(cores, hosts, inventory.installed()))
-    with compose:
-        _compose(session, identity)
 
 
 def _compose(session: SessionRecord | None, identity: Identity) -> None:
@@ -241,7 +244,8 @@ def _picture(
         return
     names = {host_machine["host"] for host_machine in drawable}
     ranks = [report for report in rank_map["ranks"] if report["host"] in names]
-    figure = machine_picture(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
+    drawn = st.cache_resource(max_entries=64, show_spinner=False)(machine_picture)
+    figure = drawn(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
     with st.container(key=f"machine-{key}"):
         draw_figure(figure, f"picture-{key}")
     if len(drawable) < len(hosts):
@@ -262,4 +266,4 @@ def _masks(rank_map: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
         return
     more = f"\nand {len(ranks) - LISTED} more ranks" if len(ranks) > LISTED else ""
     st.markdown("**As masks**", help=NOTATION)
-    st.code("\n".join(lines) + more, language=None)
+    st.code("\n".join(lines) + more, language=None, height=34 + 24 * (len(lines) + bool(more)))

@@ -35,11 +35,9 @@ _figure = _component("figure")
 def draw_figure(plot: Figure, key: str, picks: bool = False) -> Any:
     """Draw a figure over the width of its place. With `picks`, returns the first `customdata` of the mark that was
     clicked at last; None before the first click."""
-    data = {"figure": plot.to_json(), "picks": picks}
-    if not picks:
-        _figure(key=key, data=data)
-        return None
-    return _figure(key=key, data=data, on_picked_change=lambda: None).picked
+    about = {"key": key, "data": {"figure": plot.to_json(), "picks": picks}}
+    about["height"] = round(plot.layout.height or 0) or "content"  # nothing moves when the script comes
+    return _figure(**about, on_picked_change=lambda: None).picked if picks else _figure(**about) and None
 
 
 def run_view(run_id: int, identity: Identity, projector: bool = False) -> None:
