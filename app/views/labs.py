@@ -21,8 +21,9 @@ from workshop.report.activity import ActivityReader
 from workshop.report.run_sections import turn
 from workshop.sessions.client import placement_in
 from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.study.guided.guesses import NumberGuess
 from workshop.web import actions, presence
-from workshop.web.pages import blocks, frame, learner_home, links
+from workshop.web.pages import blocks, frame, learner_home, links, predictions
 
 LANGUAGES = {".py": "python", ".yaml": "yaml"}  # of files, by their endings
 ABREAST = 2  # cards
@@ -232,9 +233,8 @@ def _prediction(name: str, lab_name: str, lab: LabDescription, identity: Identit
     stored = next((row.value for row in rows if row.kind == "prediction" and row.item == name), None)
     guess = stored.get("guess") if isinstance(stored, Mapping) else None
     start = float(guess) if isinstance(guess, int | float) and not isinstance(guess, bool) else None
-    question = next((prediction for prediction in lab.predictions if prediction.id == name), None)
-    label = f"{question.question} [{question.unit}]" if question else f"Your guess for {name.replace('-', ' ')}"
-    value = st.number_input(label, value=start, placeholder="your guess", key=f"guess-{lab_name}-{name}", width=640)
+    question = next(prediction for prediction in lab.predictions if prediction.id == name)
+    value = predictions.field(NumberGuess(question.question, question.unit), f"guess-{lab_name}-{name}", start)
     if value is not None and value != start and not frame.recorded():
         frame.store().keep_prediction(learner_name, lab_name, name, guess=value)
         st.caption("Your guess is kept.")

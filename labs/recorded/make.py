@@ -47,7 +47,7 @@ from workshop.report.failures import failures, failures_of
 from workshop.sessions import client, lifecycle
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.study.guided.guesses import Ask, ChoiceGuess, about
+from workshop.study.guided.guesses import Ask, ChoiceGuess
 from workshop.study.guided.guesses import ask as question
 from workshop.study.guided.step_results import step_results
 from workshop.study.kinds import Sofar
@@ -164,7 +164,7 @@ def ways(room: Classroom) -> None:
     for learner in room.learners[1:]:
         for other, wanted in ASKS.items():
             guess = {"guess": round(room.chance.gauss(4 if other == "centralised" else 12, 5) * 2) / 2}
-            room.store.keep_guess(learner.id, about(study, other), guess | {"unit": wanted.unit})
+            room.store.keep_guess(learner.id, f"study/{study}/{other}", guess | {"unit": wanted.unit})
 
 
 def path(room: Classroom) -> None:
@@ -176,7 +176,7 @@ def path(room: Classroom) -> None:
             continue
         wanted = question(found, step.key)
         for learner in room.learners[2:]:
-            room.store.keep_guess(learner.id, about(study, step.key), {"guess": _guess(room.chance, wanted)})
+            room.store.keep_guess(learner.id, f"study/{study}/{step.key}", {"guess": _guess(room.chance, wanted)})
 
 
 def _guess(chance: random.Random, wanted: Ask) -> float | str:

@@ -94,7 +94,7 @@ def test_a_learner_s_phone_shows_all_of_it(workshop: Class, new_page: NewPage) -
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390
     phone.get_by_role("tab", name="Guided failures").click()
     phone.get_by_text("Two ranks on one core", exact=True).click()
-    phone.get_by_role("button", name="Show me without predicting").first.click()
+    phone.get_by_role("button", name="Show me without guessing").first.click()
     phone.get_by_role("button", name="Run it").first.click()
     expect(phone.get_by_text("Run 1 · ")).to_be_visible()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 390

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput
@@ -16,19 +16,16 @@ from workshop.study.guided.step_results import StepResults, name
 NEAR = 0.15  # share of the measured value within which a guess is right
 LOOKED = "shown"  # stored key for learners who looked without a guess
 
-# x: times as fast; %: a percentage; points between two percentages; a count of something, or memory.
-Unit = Literal["x", "%", "points", "threads", "ranks", "MB", "MiB"]
-
 
 @dataclass(frozen=True)
 class NumberGuess:
-    """A guess that is a number."""
+    """A guess that is a number. Its unit may be x: times as fast."""
 
     question: str
-    unit: Unit
-    low: float
-    high: float
-    step: float
+    unit: str
+    low: float = -1e12
+    high: float = 1e12
+    step: float = 0.01
 
 
 @dataclass(frozen=True)
@@ -49,11 +46,6 @@ class Answer:
 
 
 Ask = NumberGuess | ChoiceGuess
-
-
-def about(study_id: int, step: str) -> str:
-    """The name under which a guess is stored."""
-    return f"study/{study_id}/{step}"
 
 
 def check(ask: Ask, value: Any) -> float | str:

@@ -21,7 +21,10 @@ ABOUT = "Each of these goes wrong in its own way. Predict what happens, run it, 
 EVERY = 3.0  # seconds between looks while one of these runs goes on
 RECENT = 60  # newest runs of its workload that are searched for those of a failure
 BUTTONS: Mapping[Side, str] = {"broken": "Run it", "fixed": "Run the fix"}
-
+MISTAKE = ChoiceGuess(
+    "What will the mistake lead to?",
+    ("The run is refused or fails", "The run takes longer than the fix", "The result is worse", "Nothing changes"),
+)
 Runs = Mapping[Side, RunRecord | None]  # the newest run with the mistake, and the newest without it if there is one
 
 
@@ -77,12 +80,13 @@ def _shows(run: RunRecord, failure: Failure, side: Side) -> bool:
 
 def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, identity: Identity) -> None:
     st.markdown(frame.plain(failure.shows))
-    prediction, ask = failure.prediction, predictions.MISTAKE
+    prediction, ask = failure.prediction, MISTAKE
     if prediction:
         with st.container(key=f"program-{failure.name}"):
             st.code(prediction.program, language="python", line_numbers=True, wrap_lines=True)
         ask = ChoiceGuess(prediction.question, prediction.options)
-    if not predictions.ask_first(f"failure/{failure.name}", identity, ask):
+    asked = identity.role == "learner" and not frame.recorded()
+    if asked and not predictions.ask(f"failure/{failure.name}", {"outcome": ask}, identity, measured=True):
         return
     several = bool(session and session.placement.get("hosts"))
     possible = session is not None and session.up and (several or not failure.needs_hosts)

@@ -34,7 +34,9 @@ def view(study: StudyRecord, session: SessionRecord | None, identity: Identity) 
     every = EVERY if live(study) else None
     left_column, right_column = st.columns(2, gap="medium")
     with left_column, st.container(border=True, key=f"study-predict-{key}"):
-        guesses = predictions.ask(study.id, _questions(report, key), identity, step_report.state != "waiting")
+        guesses = predictions.ask(
+            f"study/{study.id}", _questions(report, key), identity, step_report.state != "waiting"
+        )
     with right_column, st.container(border=True, key=f"study-run-{key}"):
         st.markdown("#### :material/play_circle: Run")
         st.fragment(run_every=every)(_run)(study.id, key, session, identity)
@@ -98,7 +100,7 @@ def _see(study_id: int, key: str, identity: Identity) -> None:
         return
     questions, answers, done = _questions(report, key), {key: step_report.answer}, step_report.state == "done"
     if done:
-        predictions.score(questions, predictions.guesses_of(study_id, questions, identity), answers, {})
+        predictions.score(questions, predictions.guesses_of(f"study/{study_id}", questions, identity), answers, {})
     cards.show_page(step_cards(report, key, titled=False), f"study-{study_id}")
     if done and identity.role == "instructor":
-        predictions.everybody(study_id, questions, answers)
+        predictions.everybody(f"study/{study_id}", questions, answers)

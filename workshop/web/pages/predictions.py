@@ -1,4 +1,5 @@
-"""Predict first: what people are asked before they see a study's results, what they guessed, and how near they came."""
+"""Predict first: what people are asked before they see results, what they guessed, and how near they came. `about` says
+what a guess is about: a study, or a guided failure."""
 
 from __future__ import annotations
 
@@ -18,16 +19,11 @@ from workshop.web.pages.live import draw_figure
 Questions = Mapping[str, Ask]  # by the name under which a study's guess is kept
 Guesses = Mapping[str, float | str | None]  # None: somebody would rather look
 
-MISTAKE = ChoiceGuess(
-    "What will the mistake lead to?",
-    ("The run is refused or fails", "The run takes longer than the fix", "The result is worse", "Nothing changes"),
-)
 
-
-def ask(study_id: int, questions: Questions, identity: Identity, measured: bool) -> Guesses:
+def ask(about: str, questions: Questions, identity: Identity, measured: bool) -> Guesses:
     """Draw the questions, which can be answered once, or as long as nothing is `measured`. Returns the guesses of the
     visitor, none where there are none yet."""
-    own_guesses = guesses_of(study_id, questions, identity)
+    own_guesses = guesses_of(about, questions, identity)
     given_guesses = {name: value for name, value in own_guesses.items() if value is not None}
     st.markdown("#### :material/psychology: Predict")
     if own_guesses and (measured or not given_guesses):
@@ -37,7 +33,7 @@ def ask(study_id: int, questions: Questions, identity: Identity, measured: bool)
         if not given_guesses:
             st.markdown("You saw the result without a guess.")
         return own_guesses
-    _form(study_id, questions, identity, first=not own_guesses)
+    _form(about, questions, identity, first=not own_guesses)
     if given_guesses:
         values = words.listed(guesses.in_words(questions[name], value) for name, value in given_guesses.items())
         st.caption(f"Your guess so far: {frame.plain(values)}. You may change it until it is run.")
@@ -52,64 +48,49 @@ def see(guesses: Guesses) -> bool:
     return bool(guesses)
 
 
-def ask_first(about: str, identity: Identity, question: ChoiceGuess = MISTAKE) -> bool:
-    """Ask a learner what a mistake will lead to, or another question. Returns whether the visitor has answered, or may
-    see it without."""
-    stored = frame.store().guess(identity.id, about)
-    if stored is not None or identity.role == "instructor" or frame.recorded():
-        if guess := stored and guesses.stored_guess(stored.value):
-            st.markdown(f"You predicted: **{frame.plain(str(guess))}**.")
-        return True
-    guess = st.radio(question.question, question.options, index=None, key=f"{about}-guess")
-    with st.container(horizontal=True):
-        if st.button("Keep my prediction", key=f"{about}-keep", icon=":material/lock:", disabled=guess is None):
-            frame.store().keep_guess(identity.id, about, {"guess": guess})
-            st.rerun()
-        if st.button("Show me without predicting", key=f"{about}-look", type="tertiary"):
-            frame.store().keep_guess(identity.id, about, {LOOKED: True})
-            st.rerun()
-    return False
-
-
-def guesses_of(study_id: int, questions: Questions, identity: Identity) -> Guesses:
+def guesses_of(about: str, questions: Questions, identity: Identity) -> Guesses:
     """The guesses of a visitor."""
-    stored = {name: frame.store().guess(identity.id, guesses.about(study_id, name)) for name in questions}
+    stored = {name: frame.store().guess(identity.id, f"{about}/{name}") for name in questions}
     return {name: guesses.stored_guess(guess.value) for name, guess in stored.items() if guess is not None}
 
 
-def _form(study_id: int, questions: Questions, identity: Identity, first: bool) -> None:
-    with st.form(f"guess-{study_id}-{'-'.join(questions)}", border=False):
-        values = {name: _field(question) for name, question in questions.items()}
+def _form(about: str, questions: Questions, identity: Identity, first: bool) -> None:
+    with st.form(f"guess-{about}-{'-'.join(questions)}", border=False):
+        values = {name: field(question, f"{about}/{name}") for name, question in questions.items()}
         with st.container(horizontal=True):
-            keep = st.form_submit_button("Keep my guess", type="primary", icon=":material/lock:")
-            look = first and st.form_submit_button("Show me without guessing", type="tertiary")
+            keep = st.form_submit_button("Keep my guess", key=f"{about}-keep", type="primary", icon=":material/lock:")
+            look = first and st.form_submit_button("Show me without guessing", key=f"{about}-look", type="tertiary")
     if look:
-        _keep(study_id, identity, {name: {LOOKED: True} for name in questions})
+        _keep(about, identity, {name: {LOOKED: True} for name in questions})
     elif keep and None in values.values():
         st.warning(f"Give {'a guess' if len(values) == 1 else 'all guesses'} first, however rough.")
     elif keep:
         with blocks.errors():
             checked = {name: {"guess": guesses.check(questions[name], value)} for name, value in values.items()}
-            _keep(study_id, identity, checked)
+            _keep(about, identity, checked)
 
 
-def _field(question: Ask) -> float | str | None:
+def field(question: Ask, key: str | None = None, value: float | None = None, about: str | None = None) -> Any:
+    """A field for one guess, which begins with a `value`; returns the guess, None while there is none."""
     if isinstance(question, ChoiceGuess):
-        return st.radio(question.question, question.options, index=None)
-    kind = int if question.step >= 1 else float
+        return st.radio(question.question, question.options, index=None, key=key)
+    kind: Any = int if question.step >= 1 else float
     return st.number_input(
         f"{question.question} [{'times' if question.unit == 'x' else question.unit}]",
         min_value=kind(question.low),
         max_value=kind(question.high),
-        value=None,
+        value=value,
         step=kind(question.step),
+        format=None if kind is int else "%g",
+        key=key,
         placeholder="your guess",
+        help=about,
     )
 
 
-def _keep(study_id: int, identity: Identity, values: Mapping[str, Mapping[str, Any]]) -> None:
+def _keep(about: str, identity: Identity, values: Mapping[str, Mapping[str, Any]]) -> None:
     for name, value in values.items():
-        frame.store().keep_guess(identity.id, guesses.about(study_id, name), value)
+        frame.store().keep_guess(identity.id, f"{about}/{name}", value)
     st.rerun()
 
 
@@ -129,11 +110,11 @@ def score(
             st.warning(sentence, icon=":material/compare_arrows:")
 
 
-def everybody(study_id: int, questions: Questions, answers: Mapping[str, Answer | None]) -> None:
+def everybody(about: str, questions: Questions, answers: Mapping[str, Answer | None]) -> None:
     """The guesses of the class, for the instructor."""
     guesses_by_question = {}
     for name in questions:
-        stored = [guesses.stored_guess(guess.value) for guess in frame.store().guesses(guesses.about(study_id, name))]
+        stored = [guesses.stored_guess(guess.value) for guess in frame.store().guesses(f"{about}/{name}")]
         guesses_by_question[name] = [guess for guess in stored if guess is not None]
     with st.expander(
         f"What the class guessed ({max(map(len, guesses_by_question.values()))})", icon=":material/groups:"
@@ -146,4 +127,4 @@ def everybody(study_id: int, questions: Questions, answers: Mapping[str, Answer 
                 value = frame.plain(guesses.in_words(question, answer.value))
                 measured = f" Measured: **{value}**; {right} of {len(class_guesses)} came near."
             st.markdown(f"{frame.plain(question.question)}{measured}")
-            draw_figure(drawn_guesses(guesses.tally(question, class_guesses)), f"class-{study_id}-{name}")
+            draw_figure(drawn_guesses(guesses.tally(question, class_guesses)), f"class-{about}-{name}")

@@ -95,7 +95,7 @@ def view(study: StudyRecord, session: SessionRecord | None, identity: Identity) 
     with st.container(border=True, key="federated-predict"):
         # Its rounds are drawn before its first seed is done.
         begun = bool(frame.store().runs(study_id=study.id, limit=1))
-        guesses = predictions.ask(study.id, ASKS, identity, measured=begun)
+        guesses = predictions.ask(f"study/{study.id}", ASKS, identity, measured=begun)
     if predictions.see(guesses):
         st.fragment(run_every=EVERY if live(study) else None)(_see)(study.id, identity)
         st.markdown("#### :material/lightbulb: Explain")
@@ -111,7 +111,7 @@ def _see(study_id: int, identity: Identity) -> None:
             return
         answers, done = {other: answer(report, other) for other in ASKS}, report.study.finished_at is not None
         if done:
-            predictions.score(ASKS, predictions.guesses_of(study_id, ASKS, identity), answers, AGAINST)
+            predictions.score(ASKS, predictions.guesses_of(f"study/{study_id}", ASKS, identity), answers, AGAINST)
         cards.show_page(read_cards(study), f"federated-{study_id}")
         if done and identity.role == "instructor":
-            predictions.everybody(study_id, ASKS, answers)
+            predictions.everybody(f"study/{study_id}", ASKS, answers)

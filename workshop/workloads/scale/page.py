@@ -33,7 +33,6 @@ COUNTS = tuple(2**power for power in range(13))
 FAR = 2048
 GUESS = NumberGuess(f"How much of perfect scaling is left on {FAR:,} ranks?", "%", 0, 100, 1)
 GUESSES = {"efficiency": GUESS}
-NO_STUDY = 0  # guesses are stored by study, and this one belongs to none
 EVERY = 2.0  # seconds between looks at a run that goes on
 RECENT = 100
 FACTORS = (0.1, 0.5, 1, 2, 10, 100)
@@ -71,7 +70,7 @@ def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
     links.run_link(calibrated.id, _run_words(calibrated))
     with blocks.errors():
         measurement = training_run.measurement(frame.store(), calibrated)
-        guesses = predictions.ask(NO_STUDY, GUESSES, identity, measured=False)
+        guesses = predictions.ask("scale", GUESSES, identity, measured=False)
         if not guesses and identity.role == "learner":
             return
         _predict(calibrated, measurement, session, identity, steps)

@@ -35,8 +35,8 @@ _figure = _component("figure")
 def draw_figure(plot: Figure, key: str, picks: bool = False) -> Any:
     """Draw a figure over the width of its place. With `picks`, returns the first `customdata` of the mark that was
     clicked at last; None before the first click."""
-    about = {"key": key, "data": {"figure": plot.to_json(), "picks": picks}}
-    about["height"] = round(plot.layout.height or 0) or "content"  # nothing moves when the script comes
+    height = round(plot.layout.height or 0) or "content"  # nothing moves when the script comes
+    about: dict[str, Any] = {"key": key, "data": {"figure": plot.to_json(), "picks": picks}, "height": height}
     return _figure(**about, on_picked_change=lambda: None).picked if picks else _figure(**about) and None
 
 
