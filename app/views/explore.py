@@ -7,7 +7,7 @@ import base64
 import streamlit as st
 
 from workshop import registry
-from workshop.web.pages import blocks, frame, links
+from workshop.web.pages import blocks, frame
 from workshop.web.templates import render
 
 ABREAST = 3  # cards
@@ -21,6 +21,6 @@ def page() -> None:
             if tool.picture is not None:
                 image = base64.b64encode(tool.picture.read_bytes()).decode()
                 st.html(render("dashboard/tool", image=image))
-            links.link(tool.name, f"**{frame.plain(tool.title)}**", f":material/{tool.icon}:")
+            frame.link(tool.name, f"**{frame.plain(tool.title)}**", f":material/{tool.icon}:")
             if tool.summary:
                 st.markdown(frame.plain(tool.summary))

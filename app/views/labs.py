@@ -22,8 +22,8 @@ from workshop.report.run_sections import turn
 from workshop.sessions.client import placement_in
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.guesses import NumberGuess
-from workshop.web import actions, presence
-from workshop.web.pages import blocks, frame, learner_home, links, predictions
+from workshop.web import actions, auth_middleware
+from workshop.web.pages import blocks, frame, learner_home, predictions
 
 LANGUAGES = {".py": "python", ".yaml": "yaml"}  # of files, by their endings
 ABREAST = 2  # cards
@@ -68,11 +68,11 @@ def _row(folder: Path, lab: LabDescription, progress: str, begun: bool) -> None:
             label = f"**{lab.number}** {frame.plain(lab.title)}"
             goals = "\n".join(f"- {goal}" for goal in lab.goals)
             about = f"{goals}\n\nYou need: {'; '.join(lab.needs)}" if lab.needs else goals
-            links.link("labs", label, None, {"lab": folder.name}, about)
+            frame.link("labs", label, None, {"lab": folder.name}, about)
         st.markdown(frame.plain(progress), width=230)
         st.markdown(f"{lab.minutes} min", width=70)
         label = "Go on" if begun and progress else "Open"
-        links.link("labs", label, ":material/menu_book:", {"lab": folder.name})
+        frame.link("labs", label, ":material/menu_book:", {"lab": folder.name})
         st.link_button("Quiz", f"/quiz/alone/{lab.deck}:lab", icon=":material/quiz:")
 
 
@@ -93,7 +93,7 @@ def _paths(labs: Mapping[str, LabDescription], identity: Identity) -> None:
 
 def _glossary() -> None:
     frame.heading("Glossary", "The terms that the labs explain. Each one leads to the lab that explains it.")
-    links.link("labs", "All labs", ":material/arrow_back:")
+    frame.link("labs", "All labs", ":material/arrow_back:")
     query = st.text_input("Find a term", key="term").strip().casefold()
     with blocks.errors():
         terms = [term for term in glossary.read() if query in f"{term.name} {term.text}".casefold()]
@@ -102,12 +102,12 @@ def _glossary() -> None:
     for term in terms:
         with st.container(horizontal=True):
             st.markdown(f"**{frame.plain(term.name)}**  \n{term.text.replace('**', '')}", width="stretch")
-            links.link("labs", "Lab", ":material/menu_book:", {"lab": term.lab, "section": glossary.SECTION})
+            frame.link("labs", "Lab", ":material/menu_book:", {"lab": term.lab, "section": glossary.SECTION})
 
 
 def _dictionary() -> None:
     frame.heading("Dictionary", "The steps of the recipe and the launch commands, in the words of several frameworks.")
-    links.link("labs", "All labs", ":material/arrow_back:")
+    frame.link("labs", "All labs", ":material/arrow_back:")
     with blocks.errors():
         entries = glossary.read_dictionary()
         names = st.pills(
@@ -152,13 +152,13 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
         heading = st.query_params.get("section")
         place = headings.index(heading) if heading in headings else blocks.place("part", len(sections))
         section = sections[place]
-        presence.shared().turn(identity, section.title)
+        auth_middleware.shared_presence().turn(identity, section.title)
         beside, text = st.columns([1, 3], gap="large")
         with beside, st.container(key="lab-contents"):
-            links.link("labs", "All labs", ":material/arrow_back:")
+            frame.link("labs", "All labs", ":material/arrow_back:")
             for number, label in enumerate(map(frame.plain, headings)):
                 query = {"lab": folder.name, "part": str(number + 1)}
-                links.link("labs", f"**{label}**" if number == place else label, None, query)
+                frame.link("labs", f"**{label}**" if number == place else label, None, query)
         with text, st.container(key="lab-text"):
             _section(folder, lab, sections, place, identity)
 
@@ -183,8 +183,8 @@ def _section(folder: Path, lab: LabDescription, sections: Sequence[LabSection], 
             for other_folder, other in catalogue.readable():
                 if other.number == lab.number + 1:
                     label = f"Lab {other.number}: {frame.plain(other.title)}"
-                    links.link("labs", label, ":material/arrow_forward:", {"lab": other_folder.name})
-            links.link("labs", "All labs", ":material/menu_book:")
+                    frame.link("labs", label, ":material/arrow_forward:", {"lab": other_folder.name})
+            frame.link("labs", "All labs", ":material/menu_book:")
 
 
 def _turn(place: int) -> None:
@@ -248,7 +248,7 @@ def _runs(runs: Sequence[LabRun], key: str, session: SessionRecord | None, ident
             with st.container(border=True, key=f"lab-run-{key}-{number}"), blocks.errors():
                 newest += _run(run, f"{key}-{number}", session, identity)
     if len(newest) > 1:
-        links.compare_link(record.id for record in newest[:2])
+        frame.compare_link(record.id for record in newest[:2])
 
 
 def _run(run: LabRun, key: str, session: SessionRecord | None, identity: Identity) -> list[RunRecord]:
@@ -278,7 +278,7 @@ def _run_line(run_id: int, ended: bool) -> None:
     run = frame.store().run(run_id)
     if run.ended and not ended:
         st.rerun()
-    links.run_links([run])
+    frame.run_links([run])
     if run.status == "queued":
         st.caption(frame.plain(turn(frame.store(), run)))
     elif run.ended:

@@ -23,7 +23,7 @@ from workshop.study.estimate import run_estimate
 from workshop.study.guided import guesses
 from workshop.study.guided.guesses import Answer, NumberGuess
 from workshop.web import actions, classroom
-from workshop.web.pages import blocks, frame, links, predictions, projector
+from workshop.web.pages import blocks, classroom_bar, frame, predictions
 from workshop.web.pages.fields import UPLOAD, Uploads, model_form, placement_form
 from workshop.web.pages.live import run_view
 
@@ -36,9 +36,9 @@ FILLED_IN = ("workload", "preset", "again", "change")  # of the address, what th
 
 
 def page() -> None:
-    if projector.requested():
+    if classroom_bar.requested():
         if run := blocks.linked("run", frame.store().run, "*All runs* shows those there are"):
-            projector.run_screen(run)
+            classroom_bar.run_screen(run)
         return
     identity = frame.heading("New run" if "run" not in st.query_params else "Run")
     session = frame.choose_session()
@@ -137,7 +137,7 @@ def _nothing_chosen(session: SessionRecord | None) -> None:
     latest = frame.store().runs(session_id=session.id, limit=RECENT) if session else []
     if latest:
         st.markdown("**Watch one of the latest:**" if frame.recorded() else "**Or watch one of the latest:**")
-    links.run_links(latest)
+    frame.run_links(latest)
 
 
 def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:

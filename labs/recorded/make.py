@@ -53,7 +53,7 @@ from workshop.study.guided.step_results import step_results
 from workshop.study.kinds import Sofar
 from workshop.study.kinds import read as trials_of
 from workshop.web.auth import hashed, new_secrets
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 from workshop.workloads.federated.study.kind import ASKS
 from workshop.workloads.sgan.study.guide import GUIDE
 
@@ -196,7 +196,7 @@ def live_round(room: Classroom) -> None:
     short = deck.selection([question.id for question in kept])
     with served() as (_, port):
         token, _ = new_secrets(room.store)
-        record = round_start.host(room.store, short, path.parent, session=NAME)
+        record = rounds.host(room.store, short, path.parent, session=NAME)
         with ExitStack() as stack:
             host = HostClient(
                 stack.enter_context(socket_of(_cookie(port, "GET", f"/?token={token}"), port, record, "host"))

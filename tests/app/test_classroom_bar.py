@@ -13,7 +13,7 @@ from tests.web import seed
 from workshop.store.read_only import RecordingOrigin
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.web import address, auth, classroom, presence
+from workshop.web import address, auth, auth_middleware, classroom
 from workshop.web.pages import frame
 
 
@@ -100,5 +100,5 @@ def test_pages_leave_a_note_and_are_not_slowed(open_page: Open, store: Store) ->
     open_page("history", "learner")
     (learner,) = store.attendances()
     assert learner.action is None, "a page writes nothing"
-    presence.shared().write(store, [learner.id], time.time())
+    auth_middleware.shared_presence().write(store, [learner.id], time.time())
     assert store.attendances()[0].action == "opened the page All runs"

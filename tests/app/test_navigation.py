@@ -18,7 +18,7 @@ from workshop.core import config
 from workshop.extension import Extension, Page
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.web.pages import EXTENSION, frame, links, navigation
+from workshop.web.pages import EXTENSION, frame, navigation
 from workshop.workloads.openfl import environment
 
 Bring = Callable[..., None]
@@ -59,8 +59,8 @@ def bring(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bring]:
 def _hello() -> None:
     identity = frame.heading("Hello", "A stranger's page.")
     st.markdown(f"Hello, {identity.nickname}.")
-    links.run_link(3, "The third run")
-    links.link("nowhere", "Nowhere")
+    frame.run_link(3, "The third run")
+    frame.link("nowhere", "Nowhere")
 
 
 def _charts() -> None:
@@ -80,7 +80,7 @@ def hello(**settings: Any) -> Page:
 
 
 def names(page: AppTest) -> list[str]:
-    return list(page.session_state[links.DECLARED])
+    return list(page.session_state[frame.DECLARED])
 
 
 def places(page: AppTest) -> list[str]:
@@ -93,7 +93,7 @@ def test_six_places_hold_all_pages(open_page: Open, role: str, wanted: dict[str,
     page = open_page("home", role)
     assert names(page) == pages_of(wanted)
     assert places(page)[: len(wanted)] == list(wanted)
-    declared = page.session_state[links.DECLARED]
+    declared = page.session_state[frame.DECLARED]
     assert declared["home"].url_path == "" and declared["placement"].url_path == "placement"
     page = open_page("history", role)
     assert [beside.title for beside in page.session_state[frame.BESIDE]] == [

@@ -220,8 +220,8 @@ def end(store: Store, run_id: int, verdict: str, **more: Any) -> None:
     store.finish(run_id, "completed", verdict={"verdict": verdict, "why": "Because.", "next": "Mend it."}, **more)
 
 
-def open_failures(open_page: Open) -> AppTest:
-    page = open_page("placement")
+def open_failures(open_page: Open, role: str = "learner") -> AppTest:
+    page = open_page("placement", role)
     inner = page._run
 
     def run(*args: Any, **more: Any) -> AppTest:  # AppTest sends no state of tabs
@@ -253,7 +253,7 @@ def test_a_failure_and_its_fix_are_a_click_each_and_then_compared(
     page.run()
     assert "Oversubscribed: it is.** (1.5 s of work) Because." in plain(page)
     assert "Look for:** The picture shows two colours" in plain(page)
-    assert "Look for" in plain(open_page("placement", "instructor")), "whoever comes later sees it, too"
+    assert "Look for" in plain(open_failures(open_page, "instructor")), "whoever comes later sees it, too"
 
 
 def test_failures_of_several_hosts_need_such_a_session(open_page: Open, session: SessionRecord) -> None:

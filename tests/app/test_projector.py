@@ -12,7 +12,7 @@ from tests.web import seed
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.web import address, auth
-from workshop.web.pages import projector
+from workshop.web.pages import classroom_bar
 
 
 def test_the_class_with_its_code_and_who_is_here(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -33,27 +33,27 @@ def test_the_class_with_its_code_and_who_is_here(open_page: Open, store: Store, 
 def test_the_run_that_goes_on_or_has_just_ended(
     open_page: Open, store: Store, session: SessionRecord, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert projector.current_run(store) is None
+    assert classroom_bar.current_run(store) is None
     run = seed.running(store, session)
-    assert (projector.current_run(store) or run).id == run.id
+    assert (classroom_bar.current_run(store) or run).id == run.id
     seed.complete(store, session, run)
-    assert projector.current_run(store) is not None
+    assert classroom_bar.current_run(store) is not None
     for name, query in (("session", {}), ("run", {"run": str(run.id)})):
         page = open_page(name, "instructor", projector="1", **query)
         assert labels(page) == [] and "here" not in " ".join(cards(page))
-    monkeypatch.setattr(projector, "LINGER", -60.0)
-    assert projector.current_run(store) is None
+    monkeypatch.setattr(classroom_bar, "LINGER", -60.0)
+    assert classroom_bar.current_run(store) is None
 
 
 def test_a_pinned_run_stays_until_the_pin_is_taken_back(open_page: Open, store: Store, session: SessionRecord) -> None:
     pinned = seed.completed(store, session)
     newer = seed.running(store, session)
-    assert (projector.current_run(store) or pinned).id == newer.id
+    assert (classroom_bar.current_run(store) or pinned).id == newer.id
     page = open_page("run", "instructor", run=str(pinned.id))
     next(button for button in page.button if button.label == "Show this run on the projector").click().run()
-    assert (projector.current_run(store) or newer).id == pinned.id
+    assert (classroom_bar.current_run(store) or newer).id == pinned.id
     next(button for button in page.button if button.label == "Let the projector follow the class").click().run()
-    assert (projector.current_run(store) or pinned).id == newer.id
+    assert (classroom_bar.current_run(store) or pinned).id == newer.id
     assert "Show this run on the projector" not in labels(open_page("run", run=str(pinned.id)))
 
 

@@ -17,7 +17,7 @@ from workshop.course.class_progress import outlines
 from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.web import address, auth, classroom
-from workshop.web.presence import Presence
+from workshop.web.auth_middleware import Presence
 
 
 def test_learners_neither_set_the_pace_nor_answer_nor_remove(store: Store) -> None:

@@ -25,7 +25,7 @@ from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.run_notes import Author
 from workshop.store.store import Store
-from workshop.web import presence
+from workshop.web import auth_middleware
 
 LONGEST_NOTE = 1000  # characters
 
@@ -110,7 +110,7 @@ def submit(
             values[param] = str(path)
         try:
             run = client.submit(store, session, workload, values, placement, identity=identity, public_params=names)
-            presence.shared().act(identity, f"submitted run {run.id} ({workload})")
+            auth_middleware.shared_presence().act(identity, f"submitted run {run.id} ({workload})")
             return run
         except BadInput as error:
             words = str(error)
@@ -143,7 +143,7 @@ def write_note(store: Store, identity: Identity, run_id: int, text: str) -> None
         raise BadInput(f"The note has {len(text)} characters; it should have at most {LONGEST_NOTE}.")
     refuse_in(store.database)
     run_notes.keep_note(store, run_id, author, text.strip())
-    presence.shared().act(identity, f"wrote a note on run {run_id}")
+    auth_middleware.shared_presence().act(identity, f"wrote a note on run {run_id}")
 
 
 def _check_file(param: str, about: Mapping[str, Any], params: Mapping[str, Any], uploaded: bool) -> None:

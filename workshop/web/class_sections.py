@@ -27,7 +27,7 @@ from workshop.store.read_only import recorded
 from workshop.store.records import Attendance
 from workshop.store.store import Store
 from workshop.web import classroom
-from workshop.web.presence import is_present
+from workshop.web.auth_middleware import is_present
 
 ROSTER = ("learner", "joined", "here now", "last here", "last action", "last action at", "asked for help")
 EVERY = 1.0  # seconds between looks

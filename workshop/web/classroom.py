@@ -15,7 +15,7 @@ from workshop.course.progress import Outline
 from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity
 from workshop.store.store import Store
-from workshop.web import presence
+from workshop.web import auth_middleware
 from workshop.web.actions import only_instructor
 from workshop.web.auth import ADMISSION, CLASS_CODE
 
@@ -64,7 +64,7 @@ def look(store: Store) -> ClassState:
     return ClassState(
         store.setting(CLASS_CODE) or "",
         len(attendances),
-        sum(presence.is_present(attendance, now) for attendance in attendances),
+        sum(auth_middleware.is_present(attendance, now) for attendance in attendances),
         frozenset(attendance.id for attendance in attendances if attendance.help_asked_at is not None),
         run.id if run is not None else None,
         (rounds[0].code or "") if rounds else "",
@@ -126,9 +126,9 @@ def need_help(store: Store, identity: Identity, needed: bool) -> None:
     """Ask the instructor for help, or say that it isn't needed any more."""
     refuse_in(store.database)
     store.keep_help(identity.id, needed)
-    page = presence.shared().page(identity)
+    page = auth_middleware.shared_presence().page(identity)
     where = f" on the page {page}" if page else ""
-    presence.shared().act(identity, f"asked for help{where}" if needed else "needs no help any more")
+    auth_middleware.shared_presence().act(identity, f"asked for help{where}" if needed else "needs no help any more")
 
 
 def answer_help(store: Store, identity: Identity, learner_id: int) -> None:

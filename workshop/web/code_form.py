@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.store.identities import LONGEST_NICKNAME
 from workshop.store.nicknames import checked_nickname
 from workshop.store.store import Store
-from workshop.web import auth, limits, request_body, templates
+from workshop.web import auth, limits, templates
 from workshop.web.auth_middleware import set_cookie
 
 
@@ -49,7 +49,7 @@ class CodeForm(ABC):
 
     async def _enter(self, request: Request) -> Response:
         try:
-            form = await request_body.form(request)
+            form = await limits.form(request)
         except BadInput as error:
             return self.page(request, str(error), {}, 413)
         place = await self.find(form.get("code", ""))
@@ -133,7 +133,7 @@ async def log_out(store: Store, cookie: str, request: Request) -> Response:
     if request.method != "POST":
         return templates.page("leave", nickname=identity.nickname, role=identity.role)
     try:
-        form = await request_body.form(request)
+        form = await limits.form(request)
     except BadInput as error:
         return templates.page("plain", 413, title="Log out", words=str(error))
     if form.get("who") != "all":

@@ -1,19 +1,27 @@
 """How many requests each person may send in a minute, and each network address before sign-in. The instructor has no
-limits. The counts are in memory, so a restart forgets them."""
+limits. The counts are in memory, so a restart forgets them.
+
+What visitors send: bodies of requests, read up to a limit.
+"""
 
 from __future__ import annotations
 
 import ipaddress
+import json
 from collections.abc import Hashable
 from functools import cache
+from typing import Any
+from urllib.parse import parse_qs
 
 from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from workshop.core.errors import BadInput
 from workshop.web import templates
 from workshop.web.auth_middleware import refuse
 
@@ -76,3 +84,32 @@ def network(address: str) -> str:
 @cache
 def _windows() -> MovingWindowRateLimiter:
     return MovingWindowRateLimiter(MemoryStorage())
+
+
+LARGEST_FORM = 80_000  # bytes: enough to read a nickname of 10,000 characters, which is then refused
+
+
+async def form(request: Request) -> dict[str, str]:
+    """The fields of a form, the first of each name. Raises BadInput."""
+    body = await _body(request, LARGEST_FORM)
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+
+
+async def json_object(request: Request, most: int, right: str) -> dict[str, Any]:
+    """The body as a JSON object. Raises BadInput with `right`, a description of the right form."""
+    try:
+        value = json.loads(await _body(request, most))
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise BadInput(f"What was sent can't be read; it should be {right}.")
+    return value
+
+
+async def _body(request: Request, most: int) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise BadInput(f"That is far too much; at most {most:,} bytes are read.")
+    return body

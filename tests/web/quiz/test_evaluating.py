@@ -14,9 +14,9 @@ from workshop.quiz.live.state import RoundState
 from workshop.quiz.types.predict import Predict
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 from workshop.web.quiz.room import Room
-from workshop.web.quiz.writer import AnswerWriter
+from workshop.web.quiz.rounds import AnswerWriter
 
 
 def deck(expression: str) -> Deck:
@@ -31,7 +31,7 @@ def measured(store: Store, expression: str) -> RoundState:
     run = store.submit(session.id, "kmeans", seed.PARAMS, seed.PLACEMENT)
     store.take_next(session.id)
     store.finish(run.id, "completed", metrics={"iterations": 3, "waits": [1.0, 2.0]})
-    record = round_start.host(store, deck(expression))
+    record = rounds.host(store, deck(expression))
     state = RoundState(version=3, phase="measuring", position=0, opened_at=1.0, ends_at=2.0, runs={"a": run.id})
     store.set_round_state(record.id, state.as_json())
     player = store.add_player(record.id, None, "Ada")

@@ -16,7 +16,7 @@ from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.web import auth
 from workshop.web.auth_middleware import cookie_name
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 from workshop.web.quiz.routes import routes
 
 
@@ -32,28 +32,28 @@ def port(store: Store) -> Iterator[int]:
 
 
 def test_who_is_in_a_round_is_told_its_end(store: Store, port: int, instructor: Identity) -> None:
-    this = round_start.host(store, DECK)
+    this = rounds.host(store, DECK)
     host = Visitor(port, f"{cookie_name(port)}={auth.let_in(store, 'instructor', 'Instructor')[1]}")
     with host.listen(f"/quiz/{this.id}/socket?view=host") as line:
         assert json.loads(line.recv(timeout=limit(20)))["phase"] == "lobby"
-        round_start.end_round(store, instructor, this.id)
+        rounds.end_round(store, instructor, this.id)
         kinds: list[str] = []
         while "ended" not in kinds:
             kinds.append(json.loads(line.recv(timeout=limit(20)))["kind"])
     assert store.round(this.id).ended_at is not None
     with pytest.raises(BadInput, match="has ended already"):
-        round_start.end_round(store, instructor, this.id)
+        rounds.end_round(store, instructor, this.id)
 
 
 def test_a_round_that_nobody_is_in_is_ended_in_the_store(store: Store, instructor: Identity) -> None:
-    this = round_start.host(store, DECK)
+    this = rounds.host(store, DECK)
     with pytest.raises(BadInput, match="Only the instructor"):
-        round_start.end_round(store, auth.let_in(store, "learner", "Ada")[0], this.id)
-    round_start.end_round(store, instructor, this.id)
+        rounds.end_round(store, auth.let_in(store, "learner", "Ada")[0], this.id)
+    rounds.end_round(store, instructor, this.id)
     ended = store.round(this.id)
     assert (ended.ended_at is not None, ended.state["phase"]) == (True, "ended")
     with pytest.raises(BadInput, match="has ended already"):
-        round_start.end_round(store, instructor, this.id)
+        rounds.end_round(store, instructor, this.id)
     alone = store.add_round("alone", DECK.model_dump(mode="json"))
     with pytest.raises(BadInput, match="not a live one"):
-        round_start.end_round(store, instructor, alone.id)
+        rounds.end_round(store, instructor, alone.id)

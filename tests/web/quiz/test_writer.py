@@ -7,7 +7,7 @@ import asyncio
 from workshop.core.errors import WorkshopError
 from workshop.store.records import QuizAnswer
 from workshop.store.store import Store
-from workshop.web.quiz.writer import AnswerWriter
+from workshop.web.quiz.rounds import AnswerWriter
 
 
 def answers(store: Store, players: int) -> list[QuizAnswer]:

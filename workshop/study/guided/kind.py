@@ -259,6 +259,6 @@ def kind(guide: Guide) -> Kind:
         partial(hopeless, guide),
         partial(_seconds, guide),
         cards="workshop.study.guided.cards:cards",
-        view="workshop.web.pages.guided_study:view",
+        view="workshop.web.pages.study_view:view",
         elsewhere=f"`workshop study run {guide.kind}`, or the dashboard's page {guide.page}",
     )

@@ -1,18 +1,26 @@
 """Predict first: what people are asked before they see results, what they guessed, and how near they came. `about` says
-what a guess is about: a study, or a guided failure."""
+what a guess is about: a study, or a guided failure.
+
+Guided failures: predict, run the mistake, run the fix, and compare the two runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import streamlit as st
 
 from workshop.core import words
+from workshop.core.placement import Placement
+from workshop.extension import Failure, Side
+from workshop.report.failures import command
 from workshop.report.figures.bars import guesses as drawn_guesses
-from workshop.store.records import Identity
+from workshop.report.sentences import STATUS
+from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided import guesses
 from workshop.study.guided.guesses import LOOKED, Answer, Ask, ChoiceGuess
+from workshop.web import actions
 from workshop.web.pages import blocks, frame
 from workshop.web.pages.live import draw_figure
 
@@ -128,3 +136,135 @@ def everybody(about: str, questions: Questions, answers: Mapping[str, Answer | N
                 measured = f" Measured: **{value}**; {right} of {len(class_guesses)} came near."
             st.markdown(f"{frame.plain(question.question)}{measured}")
             draw_figure(drawn_guesses(guesses.tally(question, class_guesses)), f"class-{about}-{name}")
+
+
+ABOUT = "Each of these goes wrong in its own way. Predict what happens, run it, run the fix, compare the two."
+EVERY = 3.0  # seconds between looks while one of these runs goes on
+RECENT = 60  # newest runs of its workload that are searched for those of a failure
+BUTTONS: Mapping[Side, str] = {"broken": "Run it", "fixed": "Run the fix"}
+MISTAKE = ChoiceGuess(
+    "What will the mistake lead to?",
+    ("The run is refused or fails", "The run takes longer than the fix", "The result is worse", "Nothing changes"),
+)
+Runs = Mapping[Side, RunRecord | None]  # the newest run with the mistake, and the newest without it if there is one
+
+
+def guided_failures(
+    session: SessionRecord | None, identity: Identity, failures: Sequence[Failure], about: str = ABOUT
+) -> None:
+    """Draw failures, a single one unfolded, and refresh them while one of their runs in the session goes on."""
+    st.markdown(about)
+    live = _live(_newest(session, failures))
+    st.fragment(run_every=EVERY if live else None)(_draw)(session.id if session else None, identity, failures, live)
+
+
+def _draw(session_id: int | None, identity: Identity, failures: Sequence[Failure], live: bool) -> None:
+    session = frame.store().session(session_id) if session_id is not None else None
+    newest = _newest(session, failures)
+    if live and not _live(newest):
+        st.rerun()  # draws the page without further refreshes
+    if session and (why := frame.not_up(session)):
+        st.info(why, icon=":material/info:")
+    for failure in failures:
+        with st.expander(frame.plain(failure.title), expanded=len(failures) == 1, icon=":material/report:"):
+            _failure(failure, newest[failure.name], session, identity)
+
+
+def _live(newest: Mapping[str, Runs]) -> bool:
+    return any(run is not None and not run.ended for runs in newest.values() for run in runs.values())
+
+
+def _newest(session: SessionRecord | None, failures: Sequence[Failure]) -> dict[str, Runs]:
+    """The newest two runs of each failure. A failure that is typed has a session of its own."""
+    recent = {name: frame.store().runs(workload=name, limit=RECENT) for name in {each.workload for each in failures}}
+
+    def newest(failure: Failure, side: Side) -> RunRecord | None:
+        runs = [
+            run for run in recent[failure.workload] if failure.command or (session and run.session_id == session.id)
+        ]
+        return next((run for run in runs if _shows(run, failure, side)), None)
+
+    return {failure.name: {side: newest(failure, side) for side in failure.sides} for failure in failures}
+
+
+def _shows(run: RunRecord, failure: Failure, side: Side) -> bool:
+    """Whether a run has the params and the placement of this side. A placement that names no hosts fits any hosts."""
+    if run.workload != failure.workload or not failure.params_of(side).items() <= run.params.items():
+        return False
+    placement = failure.placements()[side]
+
+    def comparable(values: Mapping[str, Any]) -> dict[str, Any]:
+        return Placement.parse({**values, **({} if failure.needs_hosts else {"hosts": ()})}).as_json()
+
+    return placement is None or comparable(run.placement) == comparable(placement.as_json())
+
+
+def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, identity: Identity) -> None:
+    st.markdown(frame.plain(failure.shows))
+    prediction, question = failure.prediction, MISTAKE
+    if prediction:
+        with st.container(key=f"program-{failure.name}"):
+            st.code(prediction.program, language="python", line_numbers=True, wrap_lines=True)
+        question = ChoiceGuess(prediction.question, prediction.options)
+    asked = identity.role == "learner" and not frame.recorded()
+    if asked and not ask(f"failure/{failure.name}", {"outcome": question}, identity, measured=True):
+        return
+    several = bool(session and session.placement.get("hosts"))
+    possible = session is not None and session.up and (several or not failure.needs_hosts)
+    for column, side in zip(st.columns(len(failure.sides)), failure.sides, strict=True):
+        with column:
+            if side == "fixed" and failure.fix:
+                st.markdown(f"**What mends it:** {frame.plain(failure.fix)}")
+            _difference(failure, side, identity)
+            kind: Literal["primary", "secondary"] = "primary" if side == "broken" else "secondary"
+            key = f"{failure.name}-{side}"
+            if not failure.command and st.button(BUTTONS[side], key=key, disabled=not possible, type=kind) and session:
+                _submit(failure, side, session, identity)
+            if run := newest[side]:
+                frame.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
+                if run.verdict:
+                    verdict, why = frame.plain(run.verdict["verdict"]), frame.plain(run.verdict["why"])
+                    st.markdown(f"**{verdict}** {_seconds(run)}{why}")
+    if failure.needs_hosts and not several:
+        st.caption("This one needs a session over several hosts, which the instructor launches.")
+    runs = [run for run in newest.values() if run is not None and run.ended]
+    if len(runs) < len(failure.sides) or (prediction and runs[0].status != "completed"):
+        return
+    if prediction:
+        st.markdown(f"**The right answer is:** {frame.plain(prediction.answer)}. {frame.plain(prediction.explanation)}")
+        if identity.role == "instructor":
+            st.code(command(failure, "broken"), language="bash", wrap_lines=True)
+    st.markdown(f"**Look for:** {frame.plain(failure.look_for)}")
+    if len(runs) > 1:
+        frame.compare_link(run.id for run in runs)
+
+
+def _difference(failure: Failure, side: Side, identity: Identity) -> None:
+    """The settings in which this run differs from the other run, and its command line for instructors. Nothing of a
+    failure with a prediction, because its settings say what is wrong."""
+    if failure.prediction:
+        return
+    placement = failure.placements()[side]
+    if placement is not None and failure.in_placement:
+        variables = [f"{name}={value}" for name, value in placement.environment.items()]
+        st.caption(frame.plain(", ".join([placement.describe(), *variables])))
+    else:
+        different = failure.broken_params if side == "broken" else failure.fixed_params
+        st.caption(frame.plain(", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in different.items())))
+    if failure.command or identity.role == "instructor":
+        st.code(command(failure, side), language="bash", wrap_lines=True)
+
+
+def _submit(failure: Failure, side: Side, session: SessionRecord, identity: Identity) -> None:
+    placement = failure.placements()[side]
+    where = session.placement if placement is None else placement.as_json()
+    with blocks.errors():
+        actions.submit(frame.store(), identity, session, failure.workload, failure.params_of(side), where)
+        st.rerun()
+
+
+def _seconds(run: RunRecord) -> str:
+    """The time of the part in which the two runs differ: the time of a run includes its start and its data."""
+    parts = (run.metrics or {}).get("seconds") or {}
+    seconds = parts.get("fit", parts.get("train"))
+    return f"({words.seconds(seconds)} of work) " if seconds is not None else ""

@@ -24,8 +24,8 @@ from workshop.report.panels.outcome import LEGEND
 from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
 from workshop.web.pages import blocks, frame
-from workshop.web.pages.guided_failures import guided_failures
 from workshop.web.pages.live import draw_figure, run_view
+from workshop.web.pages.predictions import guided_failures
 from workshop.web.placement_page import composition
 from workshop.web.placement_page.composition import Composition
 

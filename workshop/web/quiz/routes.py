@@ -21,8 +21,8 @@ from workshop.web import address, auth, templates
 from workshop.web.auth_middleware import set_cookie
 from workshop.web.code_form import CodeForm
 from workshop.web.quiz import results, self_study, socket
-from workshop.web.quiz.participants import MOST_PLAYERS
 from workshop.web.quiz.room import Room, Rooms
+from workshop.web.quiz.round import MOST_PLAYERS
 
 
 class Scripts(StaticFiles):
