@@ -38,6 +38,7 @@ CONFIG = {
     "Run": st.column_config.LinkColumn(display_text=r"run=(\d+)", width=60),
     "Verdict": st.column_config.TextColumn(width=240),
 }
+ALL = "all"
 STEP, TIME = "by step", "by time"
 ABREAST = 3  # runs in a row, at most
 
@@ -88,9 +89,10 @@ def _filtered() -> list[RunRecord]:
     recent = frame.store().runs(limit=MOST_RUNS)
     names = {workload_title(run.workload): run.workload for run in recent}
     people = sorted({who(run) for run in recent})
-    session, workload, status, person = blocks.filters(
-        {"Session": sessions, "Workload": sorted(names), "Status": STATUS, "Who": people}
-    )
+    options = {"Session": sessions, "Workload": sorted(names), "Status": STATUS, "Who": people}
+    boxes = zip(st.columns(len(options)), options.items(), strict=True)
+    chosen = [column.selectbox(name, [ALL, *values]) for column, (name, values) in boxes]
+    session, workload, status, person = (None if option == ALL else option for option in chosen)
     runs = frame.store().runs(sessions.get(session), names.get(workload or ""), status, limit=MOST_RUNS)
     return [run for run in runs if person in (None, who(run))]
 

@@ -133,26 +133,17 @@ def _dictionary() -> None:
 
 
 def _lab(folder: Path, lab: LabDescription) -> None:
+    """Draw the section of a lab that the address names, `?part=3` or `?section=Explain`, or the first one."""
     identity: Identity = frame.heading(f"Lab {lab.number}: {lab.title}")
     if identity.role == "learner" and not frame.recorded():
         frame.store().keep_opened(learner.browser_name(frame.store(), identity), folder.name)
-    _show_lab(folder, lab, identity)
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def _sections(folder: str, changed_at: float) -> tuple[LabSection, ...]:
-    return reading.read(Path(folder))
-
-
-def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
-    """Draw the section of a lab that the address names, `?part=3` or `?section=Explain`, or the first one."""
     with blocks.errors():
         sections = _sections(str(folder), (folder / reading.source.FILE).stat().st_mtime)
         headings = [section.title.partition(". ")[2] for section in sections]
         heading = st.query_params.get("section")
         place = headings.index(heading) if heading in headings else blocks.place("part", len(sections))
         section = sections[place]
-        auth_middleware.shared_presence().turn(identity, section.title)
+        auth_middleware.PRESENCE.turn(identity, section.title)
         beside, text = st.columns([1, 3], gap="large")
         with beside, st.container(key="lab-contents"):
             frame.link("labs", "All labs", ":material/arrow_back:")
@@ -161,6 +152,11 @@ def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
                 frame.link("labs", f"**{label}**" if number == place else label, None, query)
         with text, st.container(key="lab-text"):
             _section(folder, lab, sections, place, identity)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _sections(folder: str, changed_at: float) -> tuple[LabSection, ...]:
+    return reading.read(Path(folder))
 
 
 def _section(folder: Path, lab: LabDescription, sections: Sequence[LabSection], place: int, identity: Identity) -> None:

@@ -100,5 +100,5 @@ def test_pages_leave_a_note_and_are_not_slowed(open_page: Open, store: Store) ->
     open_page("history", "learner")
     (learner,) = store.attendances()
     assert learner.action is None, "a page writes nothing"
-    auth_middleware.shared_presence().write(store, [learner.id], time.time())
+    auth_middleware.PRESENCE.write(store, [learner.id], time.time())
     assert store.attendances()[0].action == "opened the page All runs"

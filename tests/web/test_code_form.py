@@ -17,7 +17,7 @@ from workshop.web.code_form import Join
 
 def test_a_right_code_lets_in_behind_wrong_ones(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "WRONG_CODES", RateLimitItemPerHour(3, namespace="test"))
-    limits._windows.cache_clear()
+    limits.WINDOWS.storage.reset()
     _, code = new_secrets(store)
 
     def guess(visitor: Visitor, text: str) -> int:
@@ -28,4 +28,4 @@ def test_a_right_code_lets_in_behind_wrong_ones(store: Store, monkeypatch: pytes
         ada = Visitor(port)
         assert guess(ada, code) == 303
         assert guess(ada, "AAAAAA") == 403, "a member doesn't count for the address"
-    limits._windows.cache_clear()
+    limits.WINDOWS.storage.reset()

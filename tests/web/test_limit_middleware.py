@@ -24,9 +24,9 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small windows without counts."""
     for name, most in (("REQUESTS", 20), ("VISITS", 2)):
         monkeypatch.setattr(limits, name, RateLimitItemPerHour(most, namespace=name))
-    limits._windows.cache_clear()
+    limits.WINDOWS.storage.reset()
     yield
-    limits._windows.cache_clear()
+    limits.WINDOWS.storage.reset()
 
 
 async def app(scope: Scope, receive: Receive, send: Send) -> None:

@@ -16,13 +16,13 @@ from workshop.web.limits import hit, network
 
 
 def test_a_window_counts_for_each_key() -> None:
-    limits._windows.cache_clear()
+    limits.WINDOWS.storage.reset()
     megabytes = RateLimitItemPerHour(4, namespace="test")
     assert all(hit(megabytes, 1) for _ in range(4)) and not hit(megabytes, 1) and hit(megabytes, 2)
 
 
 def test_a_learner_sends_some_files_an_hour_and_the_instructor_any() -> None:
-    limits._windows.cache_clear()
+    limits.WINDOWS.storage.reset()
 
     def status(role: str) -> int:
         states: list[int] = []

@@ -1,7 +1,5 @@
-"""Where this store's dashboard listens, for commands that link to its pages, and where learners find it.
-
-The dashboard's server as a child of `workshop up`.
-"""
+"""Where this store's dashboard listens, for commands that link to its pages, and where learners find it; and its server as a
+child of `workshop up`."""
 
 from __future__ import annotations
 

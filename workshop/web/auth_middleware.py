@@ -2,10 +2,8 @@
 
 Pure ASGI, so that it also sees WebSockets and passes streams on untouched. A visitor with a valid cookie passes, and
 pages read the identity from a header that only this middleware can set; other visitors are sent to /join. It
-remembers who is in (`Visitors`), and closes the WebSockets of visitors who are logged out.
-
-The presence of learners, and the last action of everybody. Pages only leave a note in memory, which takes no time;
-the watcher of open lines (`workshop.web.auth_middleware`) writes the notes of all visitors together.
+remembers who is in (`Visitors`), and closes the WebSockets of visitors who are logged out. Pages only note in memory who
+is here and what they did last (`Presence`); the watcher of open lines writes the notes of all visitors together.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ import re
 import time
 from collections.abc import Coroutine, Iterable
 from contextlib import suppress
-from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
 
@@ -98,7 +95,7 @@ class Visitors:
             lines = self._lines.values()
             visitors = {identity.id for key in lines if (identity := self._known.get(key)) is not None}
             with suppress(WorkshopError):  # a later look writes it
-                await run_in_threadpool(shared_presence().write, self.store, visitors, time.time())
+                await run_in_threadpool(PRESENCE.write, self.store, visitors, time.time())
 
     async def _look(self) -> None:
         """Forget whom the store does not know as being in any more, and end their lines."""
@@ -293,10 +290,7 @@ class Presence:
         store.keep_presence(due, now, actions)
 
 
-@cache
-def shared_presence() -> Presence:
-    """The presence in this process's server."""
-    return Presence()
+PRESENCE = Presence()  # in this process's server
 
 
 def is_present(attendance: Attendance, now: float) -> bool:

@@ -1,15 +1,11 @@
-"""How many requests each person may send in a minute, and each network address before sign-in. The instructor has no
-limits. The counts are in memory, so a restart forgets them.
-
-What visitors send: bodies of requests, read up to a limit.
-"""
+"""How many requests each person may send in a minute, and each network address before sign-in; bodies of requests, read up
+to a limit. The instructor has no limits. The counts are in memory, so a restart forgets them."""
 
 from __future__ import annotations
 
 import ipaddress
 import json
 from collections.abc import Hashable
-from functools import cache
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -31,6 +27,7 @@ UPLOADS = RateLimitItemPerHour(60, namespace="uploads")  # of a person; Streamli
 UPLOAD_PATH = "/_stcore/upload_file/"  # Streamlit's
 WRONG_CODES = RateLimitItemPerMinute(600, namespace="wrong codes")  # of one address
 CODE_PATHS = ("/join", "/quiz")  # a code is read whatever else comes from its address, see `code_form`
+WINDOWS = MovingWindowRateLimiter(MemoryStorage())
 TRY_LATER = 1013  # code of a close: there is too much to do
 
 
@@ -63,7 +60,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 def hit(item: RateLimitItem, key: Hashable) -> bool:
     """Count something for a person, an address or another key. Returns False, and counts nothing, over the limit."""
-    return _windows().hit(item, str(key))
+    return WINDOWS.hit(item, str(key))
 
 
 def client_address(scope: Scope) -> str:
@@ -79,11 +76,6 @@ def network(address: str) -> str:
         return address
     read = getattr(read, "ipv4_mapped", None) or read
     return str(read if read.version == 4 else ipaddress.ip_network((read, 64), strict=False))
-
-
-@cache
-def _windows() -> MovingWindowRateLimiter:
-    return MovingWindowRateLimiter(MemoryStorage())
 
 
 LARGEST_FORM = 80_000  # bytes: enough to read a nickname of 10,000 characters, which is then refused

@@ -1,7 +1,5 @@
-"""The server: Streamlit and everything beside it in one ASGI process.
-
-Artifacts of runs, and the dashboard's own scripts, styles and fonts.
-"""
+"""The server: Streamlit and everything beside it in one ASGI process; artifacts of runs, and the dashboard's own scripts,
+styles and fonts."""
 
 from __future__ import annotations
 

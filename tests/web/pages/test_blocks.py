@@ -86,22 +86,6 @@ def test_a_table_has_the_chosen_records_too_and_they_are_picked() -> None:
     assert sorted(page.session_state["picked"]) == [7, 9]
 
 
-def _filters() -> None:
-    import streamlit as st
-
-    from workshop.web.pages import blocks
-
-    st.session_state["chosen"] = blocks.filters({"Who": ["ada", "bob"], "Status": {"failed": 1}})
-
-
-def test_filters_leave_all_in_at_first() -> None:
-    page = drawn(_filters)
-    assert page.session_state["chosen"] == [None, None]
-    page.selectbox[0].set_value("bob")
-    assert run(page).session_state["chosen"] == ["bob", None]
-    assert page.selectbox[1].options == ["all", "failed"]
-
-
 def _abreast() -> None:
     from workshop.web.pages import blocks
 

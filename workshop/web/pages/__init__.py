@@ -14,12 +14,11 @@ A page is a function that draws with Streamlit; an extension names it in a `work
         for run in runs:
             links.run_link(run.id, f"Run {run.id}")
 
-`frame` has the store, the visitor, the page's heading and the session that it is about; `blocks` has tables to pick
-from, errors as sentences and questions before something is done; `cards` draws cards of `workshop.report.cards`;
-`fields` makes forms of pydantic models, such as a placement; `live` shows a run or a session while it
-goes on; `links` leads to other pages; `studies` is the page of studies; `navigation` shows the bar with the six
-places. Words that
-somebody else wrote go through `frame.plain`.
+`frame` has the store, the visitor, the page's heading, the session that it is about, and links to other pages; `blocks`
+has tables to pick from, errors as sentences, questions before something is done, and cards of `workshop.report.cards`;
+`fields` makes forms of pydantic models, such as a placement; `live` shows a run or a session while it goes on;
+`studies` is the page of studies; `navigation` shows the bar with the six places. Words that somebody else wrote go
+through `frame.plain`.
 
 The workshop's own pages are the modules of `app/views`.
 """

@@ -1,13 +1,10 @@
-"""Blocks of several pages: what the address names, tables to pick from, filters, columns, questions before something is
-done, errors as sentences, downloads.
-
-Cards that aren't live: on pages of studies, and of two runs side by side.
-"""
+"""Blocks of several pages: what the address names, tables to pick from, columns, questions before something is done, errors
+as sentences, downloads, and cards that aren't live."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -26,7 +23,6 @@ from workshop.web.pages import frame
 from workshop.web.pages.live import draw_figure
 from workshop.web.templates import render
 
-ALL = "all"
 ROW, EDGE = 36, 39  # pixels of a table's row, and of its heading with the borders
 
 
@@ -98,13 +94,6 @@ def pick(
         key=key,
     )
     return [offered[row] for row in event.selection.rows if row < len(offered)]
-
-
-def filters(options: Mapping[str, Iterable[str]]) -> list[str | None]:
-    """A box for each filter, all in a row; returns what is chosen, None for all."""
-    boxes = zip(st.columns(len(options)), options.items(), strict=True)
-    chosen = [column.selectbox(name, [ALL, *values]) for column, (name, values) in boxes]
-    return [None if option == ALL else option for option in chosen]
 
 
 def abreast(items: Sequence[T], count: int) -> Iterator[tuple[Any, T]]:

@@ -1,7 +1,5 @@
-"""The class's part of the bar: for the instructor the code and the run that goes on, for learners the pace and help.
-Beside it stands the visitor's menu.
-
-What everybody looks at in the room, with large type and nothing to press: a run, or who is here and how to come in.
+"""The class's part of the bar, with the visitor's menu: for the instructor the code and the run that goes on, for learners
+the pace and help. And the projector, which everybody in the room looks at, with large type and nothing to press.
 
 `?projector=1` shows it in place of the page Run, for one run, and in place of the page Session, where it follows the
 class: the live round that goes on, else the run that is pinned, else the run that goes on or has just ended, else the

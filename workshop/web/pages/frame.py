@@ -1,7 +1,4 @@
-"""The frame of every page: the store, the visitor, the session, and the heading.
-
-Ways from one page of the dashboard to another one, by the page's name.
-"""
+"""The frame of every page: the store, the visitor, the session, the heading, and links to other pages by their names."""
 
 from __future__ import annotations
 
@@ -83,7 +80,7 @@ def heading(title: str, words: str = "") -> Identity:
             with st.container(key=f"beside-{page.url_path}{'-here' if page.title == title else ''}", width="content"):
                 st.page_link(page)
     if recorded() is None:
-        auth_middleware.shared_presence().visit(identity, title)
+        auth_middleware.PRESENCE.visit(identity, title)
     if words:
         st.markdown(words)
     return identity

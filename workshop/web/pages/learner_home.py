@@ -20,9 +20,8 @@ from workshop.web.pages import blocks, frame
 RECENT = 5  # runs that are listed
 
 
-def _progress(identity: Identity) -> Class:
-    """The progress of a visitor alone. All visitors share the descriptions of the labs."""
-    name = learner.browser_name(frame.store(), identity)
+def progress(name: str) -> Class:
+    """The progress of one learner alone. All visitors share the descriptions of the labs."""
     return _classroom(frame.store().database.where, frame.store()).look(name)
 
 
@@ -33,7 +32,7 @@ def _classroom(where: str, _store: Store) -> Classroom:
 
 def labs_of(identity: Identity) -> Sequence[LabStanding]:
     """Return the progress of a visitor in all labs, in the order of the course."""
-    class_ = _progress(identity)
+    class_ = progress(learner.browser_name(frame.store(), identity))
     return class_.learners[0].labs if class_.learners else tuple(LabStanding(lab) for lab in class_.labs)
 
 
@@ -76,7 +75,7 @@ def show(identity: Identity) -> None:
             if step.address:
                 st.link_button(step.label, step.address, type="primary", icon=":material/quiz:")
     runs = frame.store().runs(submitted_by=identity.nickname, limit=RECENT)
-    own_progress = next(iter(_progress(identity).learners), None)
+    own_progress = next(iter(progress(learner.browser_name(frame.store(), identity)).learners), None)
     if own_progress is not None and own_progress.last is None:
         own_progress = None  # on the roster, and nothing is begun
     if not runs and own_progress is None:

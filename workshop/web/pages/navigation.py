@@ -1,8 +1,8 @@
 """The dashboard's navigation: a bar with six places, and the pages of all extensions in them.
 
-Turns for drawing pages: Streamlit would draw all at once, and then every page is slow. As many are drawn at once as
-there are cores, one of each person. The instructor comes first, then who was served longest ago: so who opens a page
-doesn't wait for those who move sliders. Streamlit itself keeps only a page's newest request.
+Drawings take turns: Streamlit would draw all at once, and then every page is slow. As many are drawn at once as there
+are cores, one of each person. The instructor comes first, then who was served longest ago: so who opens a page doesn't
+wait for those who move sliders. Streamlit itself keeps only a page's newest request.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -41,7 +41,7 @@ def navigate(root: str) -> None:
     """Draw the bar, and the page that the visitor has chosen. The page named `root` stands at the root address,
     wherever it is in the order."""
     identity = frame.visitor()
-    with turns().take(identity):
+    with TURNS.take(identity):
         _navigate(root, identity)
 
 
@@ -112,8 +112,6 @@ def broken(page: Page, error: BaseException) -> None:
     """Say in a sentence that a page can't be shown. The traceback goes to the dashboard's log."""
     LOG.error("The page %s (%s) can't be shown.", page.title, page.function, exc_info=error)
     why = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, ModuleNotFoundError) and error.name == "altair":
-        why = "Streamlit's own charts need altair, which is not installed; draw the figure with Plotly and draw_figure"
     st.error(frame.plain(f"The page {page.title} can't be shown: {why.rstrip('.')}."), icon=":material/error:")
 
 
@@ -160,7 +158,4 @@ class DrawingTurns:
         return next((ticket for ticket in self._waiting if ticket[-1] not in drawing), None)
 
 
-@cache
-def turns() -> DrawingTurns:
-    """The turns of this process's server."""
-    return DrawingTurns(len(os.sched_getaffinity(0)))
+TURNS = DrawingTurns(len(os.sched_getaffinity(0)))  # of this process's server

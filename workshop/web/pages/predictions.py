@@ -1,8 +1,5 @@
 """Predict first: what people are asked before they see results, what they guessed, and how near they came. `about` says
-what a guess is about: a study, or a guided failure.
-
-Guided failures: predict, run the mistake, run the fix, and compare the two runs.
-"""
+what a guess is about: a study, or a guided failure, which one predicts, runs, runs mended, and compares."""
 
 from __future__ import annotations
 
@@ -206,8 +203,8 @@ def _failure(failure: Failure, newest: Runs, session: SessionRecord | None, iden
         with st.container(key=f"program-{failure.name}"):
             st.code(prediction.program, language="python", line_numbers=True, wrap_lines=True)
         question = ChoiceGuess(prediction.question, prediction.options)
-    asked = identity.role == "learner" and not frame.recorded()
-    if asked and not ask(f"failure/{failure.name}", {"outcome": question}, identity, measured=True):
+    predicts = identity.role == "learner" and not frame.recorded()
+    if predicts and not ask(f"failure/{failure.name}", {"outcome": question}, identity, measured=True):
         return
     several = bool(session and session.placement.get("hosts"))
     possible = session is not None and session.up and (several or not failure.needs_hosts)

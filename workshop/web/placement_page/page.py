@@ -244,8 +244,8 @@ def _picture(
         return
     names = {host_machine["host"] for host_machine in drawable}
     ranks = [report for report in rank_map["ranks"] if report["host"] in names]
-    drawn = st.cache_resource(max_entries=64, show_spinner=False)(machine_picture)
-    figure = drawn(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
+    draw = st.cache_resource(max_entries=64, show_spinner=False)(machine_picture)
+    figure = draw(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
     with st.container(key=f"machine-{key}"):
         draw_figure(figure, f"picture-{key}")
     if len(drawable) < len(hosts):

@@ -1,9 +1,5 @@
-"""Beginning a round, with a code of its own, from a deck that ships or a file; and ending it.
-
-The runs that measure what a question asks for: made in a session, looked at, and ended.
-
-Keeping answers: those that come while others are being written are written together, in one transaction.
-"""
+"""Rounds in the store: begun, with a code of their own, and ended; their answers, written together; and the runs that
+measure what a question asks for."""
 
 from __future__ import annotations
 

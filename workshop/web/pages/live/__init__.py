@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -28,7 +27,6 @@ def _component(view: str, *scripts: str, css: str | None = None) -> Any:
 _run = _component("run", "cards", css=_STYLE)
 _session = _component("session", "cards", css=_STYLE)
 _class = _component("class", "cards", css=_STYLE)
-_learner = _component("learner", "cards", css=_STYLE)
 _figure = _component("figure")
 
 
@@ -58,8 +56,3 @@ def session_view(name: str) -> None:
 def class_view() -> None:
     """Everybody's progress as it goes on; for the instructor."""
     _class(key="live-class", data={"path": "/live/class"})
-
-
-def learner_view(name: str) -> None:
-    """One learner's progress as it goes on; for the instructor."""
-    _learner(key="live-learner", data={"path": f"/live/class?{urlencode({'learner': name})}"})
