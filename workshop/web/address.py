@@ -1,5 +1,5 @@
-"""Where this store's dashboard listens, for commands that link to its pages, and where learners find it; and its server as a
-child of `workshop up`."""
+"""Where this store's dashboard listens, for commands that link to its pages, and where learners find it; and its server
+as a child of `workshop up`."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ class Dashboard(ChildProcess):
     def start(self) -> None:
         if self._process is None:
             self.say("Starting the dashboard")
-        command = [sys.executable, "-P", "-m", "workshop.web", "--host", self.host, "--port", str(self.port)]
+        command = [sys.executable, "-P", "-m", "workshop.web.server", "--host", self.host, "--port", str(self.port)]
         if self.framed_by:
             command += ["--framed-by", self.framed_by]
         if self.proxy:

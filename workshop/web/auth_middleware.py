@@ -1,9 +1,9 @@
 """The authentication middleware, in front of everything, Streamlit's WebSocket included.
 
 Pure ASGI, so that it also sees WebSockets and passes streams on untouched. A visitor with a valid cookie passes, and
-pages read the identity from a header that only this middleware can set; other visitors are sent to /join. It
-remembers who is in (`Visitors`), and closes the WebSockets of visitors who are logged out. Pages only note in memory who
-is here and what they did last (`Presence`); the watcher of open lines writes the notes of all visitors together.
+pages read the identity from a header that only this middleware can set; other visitors are sent to /join. It remembers
+who is in (`Visitors`), and closes the WebSockets of visitors who are logged out. Pages only note in memory who is here
+and what they did last (`Presence`); the watcher of open lines writes the notes of all visitors together.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""How many requests each person may send in a minute, and each network address before sign-in; bodies of requests, read up
-to a limit. The instructor has no limits. The counts are in memory, so a restart forgets them."""
+"""How many requests each person may send in a minute, and each network address before sign-in; bodies of requests, read
+up to a limit. The instructor has no limits. The counts are in memory, so a restart forgets them."""
 
 from __future__ import annotations
 

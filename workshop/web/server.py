@@ -1,8 +1,9 @@
-"""The server: Streamlit and everything beside it in one ASGI process; artifacts of runs, and the dashboard's own scripts,
-styles and fonts."""
+"""The server: Streamlit and everything beside it in one ASGI process; artifacts of runs, and the dashboard's own
+scripts, styles and fonts."""
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import logging
 import mimetypes
@@ -28,7 +29,7 @@ from starlette.types import Receive, Scope, Send
 from workshop import registry
 from workshop.core import config
 from workshop.core.environment import raise_limits
-from workshop.core.errors import BadInput
+from workshop.core.errors import BadInput, WorkshopError
 from workshop.report import html
 from workshop.report.figures import theme
 from workshop.sessions.supervisor import check_port
@@ -273,3 +274,22 @@ def assets() -> dict[str, Path]:
 def _read(path: Path, pressed: bool) -> bytes:
     data = path.read_bytes()
     return gzip.compress(data, 6) if pressed else data
+
+
+def main() -> None:
+    """Serve the dashboard."""
+    parser = argparse.ArgumentParser(prog="python -m workshop.web.server", description=main.__doc__)
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=int, default=8501)
+    parser.add_argument("--framed-by", default="", help="origins whose pages may show these in a frame")
+    parser.add_argument("--proxy", default="", help="address of a reverse proxy that tells from where requests come")
+    options = parser.parse_args()
+    try:
+        serve(options.host, options.port, options.framed_by, options.proxy)
+    except WorkshopError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

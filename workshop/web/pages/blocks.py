@@ -1,5 +1,5 @@
-"""Blocks of several pages: what the address names, tables to pick from, columns, questions before something is done, errors
-as sentences, downloads, and cards that aren't live."""
+"""Blocks of several pages: what the address names, tables to pick from, columns, questions before something is done,
+errors as sentences, downloads, and cards that aren't live."""
 
 from __future__ import annotations
 

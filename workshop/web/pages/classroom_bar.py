@@ -1,5 +1,6 @@
-"""The class's part of the bar, with the visitor's menu: for the instructor the code and the run that goes on, for learners
-the pace and help. And the projector, which everybody in the room looks at, with large type and nothing to press.
+"""The class's part of the bar, with the visitor's menu: for the instructor the code and the run that goes on, for
+learners the pace and help. And the projector, which everybody in the room looks at, with large type and nothing to
+press.
 
 `?projector=1` shows it in place of the page Run, for one run, and in place of the page Session, where it follows the
 class: the live round that goes on, else the run that is pinned, else the run that goes on or has just ended, else the

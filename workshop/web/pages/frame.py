@@ -1,4 +1,5 @@
-"""The frame of every page: the store, the visitor, the session, the heading, and links to other pages by their names."""
+"""The frame of every page: the store, the visitor, the session, the heading, and links to other pages by their
+names."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ wait for those who move sliders. Streamlit itself keeps only a page's newest req
 
 from __future__ import annotations
 
+import base64
 import logging
 import os
 import threading
@@ -24,8 +25,10 @@ from streamlit.errors import FragmentHandledException, StreamlitAPIException
 from workshop import registry
 from workshop.extension import Group, Page, load
 from workshop.store.records import Identity
-from workshop.web.pages import classroom_bar, frame
+from workshop.web.pages import blocks, classroom_bar, frame
+from workshop.web.templates import render
 
+ABREAST = 3  # cards
 LOG = logging.getLogger(__name__)
 PLACES: Mapping[Group, tuple[str, str]] = {
     "home": ("Home", "home"),
@@ -87,6 +90,20 @@ def _bar(identity: Identity, here: Group, visible: Sequence[Page]) -> None:
                     with st.container(key=f"place-{group}{'-here' if group == here else ''}", width="content"):
                         frame.link(first[group].name, title, f":material/{icon}:")
         classroom_bar.bar(identity)
+
+
+def explore() -> None:
+    """The page Explore: a card for each tool, with its picture."""
+    identity = frame.heading("Explore")
+    tools = [page for page in visible_pages(identity) if page.group == "explore" and page.name != "explore"]
+    for column, tool in blocks.abreast(tools, ABREAST):
+        with column, st.container(border=True, height="stretch", key=f"tool-{tool.name}"):
+            if tool.picture is not None:
+                image = base64.b64encode(tool.picture.read_bytes()).decode()
+                st.html(render("dashboard/tool", image=image))
+            frame.link(tool.name, f"**{frame.plain(tool.title)}**", f":material/{tool.icon}:")
+            if tool.summary:
+                st.markdown(frame.plain(tool.summary))
 
 
 def _declared(page: Page, default: bool) -> Any:

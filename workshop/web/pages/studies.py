@@ -1,6 +1,6 @@
-"""The page of studies: a list of them, the chosen one, and the form of a new one with its price. Each kind of study names a
-page of the dashboard that shows its studies; the page `ALL` shows all of them. `?study=3` links to a study, `?new=1` to
-the form."""
+"""The page of studies: a list of them, the chosen one, and the form of a new one with its price. Each kind of study
+names a page of the dashboard that shows its studies; the page `ALL` shows all of them. `?study=3` links to a study,
+`?new=1` to the form."""
 
 from __future__ import annotations
 

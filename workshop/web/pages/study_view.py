@@ -1,5 +1,5 @@
-"""A study on its page: its progress, its start and stop, and its report; a guided one step by step, each with predict, run,
-see, explain. `?step=d` links to a step."""
+"""A study on its page: its progress, its start and stop, and its report; a guided one step by step, each with predict,
+run, see, explain. `?step=d` links to a step."""
 
 from __future__ import annotations
 

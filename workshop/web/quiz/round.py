@@ -1,5 +1,5 @@
-"""What is known of a live round: its deck, state, participants with their answers and lines, and its question. What is slow
-to make is made once, in a thread, and equal answers are judged once, since everybody gets the same numbers."""
+"""What is known of a live round: its deck, state, participants with their answers and lines, and its question. What is
+slow to make is made once, in a thread, and equal answers are judged once, since everybody gets the same numbers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The line between a browser and a room: /quiz/ID/socket?view=player|projector|host. A host's command names the version of
-the state that its button belonged to, so that a second click, or another tab that is behind, does nothing."""
+"""The line between a browser and a room: /quiz/ID/socket?view=player|projector|host. A host's command names the version
+of the state that its button belonged to, so that a second click, or another tab that is behind, does nothing."""
 
 from __future__ import annotations
 
