@@ -228,7 +228,7 @@ def open_failures(open_page: Open, role: str = "learner") -> AppTest:
         page.session_state["place-tab"] = ":material/healing: Guided failures"
         return inner(*args, **more)
 
-    page._run = run  # type: ignore[method-assign]
+    page._run = run  # type: ignore[method-assign]  # a test double
     return page.run()
 
 

@@ -231,14 +231,19 @@ def artifact_routes(store: Store) -> list[BaseRoute]:
         if path is None:
             return PlainTextResponse("There is no such asset.", 404)
         kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
-        headers = {"cache-control": "public, max-age=86400", "vary": "accept-encoding"}
+        # Browsers ask anew for the scripts of quizzes, so that those of different versions are never mixed.
+        age = "no-cache" if name.startswith("quiz/") else "max-age=86400"
+        etag = f'"{path.stat().st_mtime_ns}"'
+        headers = {"cache-control": f"public, {age}", "vary": "accept-encoding", "etag": etag}
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
         press = name.endswith(PRESSED) and "gzip" in request.headers.get("accept-encoding", "")
         data = _read(path, press)
         if press:
             headers["content-encoding"] = "gzip"
         return Response(data, media_type=kind, headers=headers)
 
-    return [Route("/artifact/{run:int}/{name:path}", artifact), Route("/assets/{name}", asset)]
+    return [Route("/artifact/{run:int}/{name:path}", artifact), Route("/assets/{name:path}", asset)]
 
 
 def is_version(version: str, artifact: Artifact) -> bool:
@@ -259,7 +264,9 @@ def shown_as(artifact: Artifact) -> str:
 @cache
 def assets() -> dict[str, Path]:
     """Our own files, the plotly.js that came with the plotly package, and the font that came with Streamlit."""
-    own_files = {path.name: path for path in (Path(__file__).parent / "static").iterdir()}
+    here = Path(__file__).parent
+    own_files = {path.name: path for path in (here / "static").iterdir()}
+    own_files |= {f"quiz/{path.name}": path for path in (here / "quiz" / "static").iterdir()}
     fonts = Path(str(files("streamlit") / "static" / "static" / "media")).glob("SourceSansVF-Upright*.woff2")
     others = {
         "plotly.min.js": Path(str(files("plotly") / "package_data" / "plotly.min.js")),

@@ -52,11 +52,6 @@ def recorded() -> RecordingOrigin | None:
     return recorded_in(store().database)
 
 
-def marked(page: str) -> bytes:
-    """A page for a file, which says itself where it is from."""
-    return page.replace("<body>", f"<body>{render('recording')}", 1).encode()
-
-
 def not_up(session: SessionRecord | None) -> str:
     """Why nothing can be run now and what one can do meanwhile, as Markdown; "" where it can."""
     return plain("Nothing can be run in a recording." if recorded() is not None else rest_words(session))

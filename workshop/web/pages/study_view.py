@@ -32,6 +32,7 @@ from workshop.study.trials import impossible, status
 from workshop.web import actions
 from workshop.web.pages import blocks, frame, predictions
 from workshop.web.study_processes import RUNNERS
+from workshop.web.templates import render
 
 EVERY = 3.0  # seconds between two looks at a study; all visitors share a look
 SOON = 5.0  # seconds that are not worth telling
@@ -75,7 +76,10 @@ def _download(study_id: int) -> None:
 
     def page() -> bytes:
         study = frame.store().study(study_id)
-        return frame.marked(export.page(read_report(study), read_cards(study)))
+        report = export.page(read_report(study), read_cards(study))
+        return report.replace(
+            "<body>", f"<body>{render('recording')}", 1
+        ).encode()  # which says itself where it is from
 
     def data() -> bytes:
         return export.table(read_report(frame.store().study(study_id))).encode()

@@ -171,7 +171,7 @@ class Participants:
 
     @property
     def count(self) -> int:
-        return sum(not participant.removed for participant in self.all.values())
+        return len(self.present)
 
     def replaceable(self, for_member: bool) -> Participant | None:
         """The guest who joined first and doesn't have the round's page open; for a member else the newest guest."""
