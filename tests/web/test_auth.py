@@ -1,7 +1,4 @@
-"""Codes, tokens, and whom they let in.
-
-Logging out, oneself and everybody, and new secrets: what ends, over real HTTP and WebSockets.
-"""
+"""Codes, tokens, whom they let in, and what ends when somebody or everybody is logged out."""
 
 from __future__ import annotations
 

@@ -1,9 +1,5 @@
-"""Limits: what is counted, and under which address.
-
-The middleware that holds everybody to the limits, in front of a small application.
-
-Codes: a right one lets in whatever came before it, and only wrong ones are limited.
-"""
+"""Limits: what is counted under which address, and the middleware in front of a small application. A right code lets in
+whatever came before it; only wrong ones are limited."""
 
 from __future__ import annotations
 
@@ -31,14 +27,11 @@ from workshop.web.limits import LimitMiddleware, hit, network
 
 
 def test_a_window_counts_for_each_key() -> None:
-    limits.WINDOWS.storage.reset()
     megabytes = RateLimitItemPerHour(4, namespace="test")
     assert all(hit(megabytes, 1) for _ in range(4)) and not hit(megabytes, 1) and hit(megabytes, 2)
 
 
 def test_a_learner_sends_some_files_an_hour_and_the_instructor_any() -> None:
-    limits.WINDOWS.storage.reset()
-
     def status(role: str) -> int:
         states: list[int] = []
 
@@ -80,7 +73,7 @@ TEACHER = Identity(2, "instructor", "Instructor", 1.0)
 @pytest.fixture(autouse=True)
 def windows(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Small windows without counts."""
-    for name, most in (("REQUESTS", 20), ("VISITS", 2)):
+    for name, most in (("REQUESTS", 20), ("VISITS", 2), ("UPLOADS", 10)):
         monkeypatch.setattr(limits, name, RateLimitItemPerHour(most, namespace=name))
     limits.WINDOWS.storage.reset()
     yield

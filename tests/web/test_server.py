@@ -1,11 +1,5 @@
-"""The dashboard's server: where its settings come from.
-
-Templates of pages: whatever visitors type is text there, and a value that is missing is an error.
-
-Numbers in addresses, of any length.
-
-What a page of Streamlit's shows before its scripts have drawn anything: over HTTP, and in a real Chromium.
-"""
+"""The dashboard's server: its settings, templates, numbers in addresses, and what a page of Streamlit's shows before its
+scripts have drawn anything."""
 
 from __future__ import annotations
 

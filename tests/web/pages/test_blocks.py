@@ -1,9 +1,4 @@
-"""Blocks that several pages have.
-
-What widgets take from fields.
-
-The form of a placement, as every page has it.
-"""
+"""Blocks that several pages have, and forms of fields and placements."""
 
 from __future__ import annotations
 

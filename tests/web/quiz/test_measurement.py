@@ -1,8 +1,5 @@
 """Rounds whose answer is measured: everybody guesses, the host runs it on a real session, and the truth comes with the
-guesses; also when the dashboard is killed while it runs.
-
-Answers that are written together, and what goes wrong with one of them.
-"""
+guesses; also when the dashboard is killed while it runs. Answers are written together, and one may fail."""
 
 from __future__ import annotations
 

@@ -14,12 +14,13 @@ from workshop.core.words import listed
 from workshop.mpi import inventory, mapper, reports
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
-from workshop.mpi.reports.masks import mask
 from workshop.registry import first_workload
 from workshop.report.analysis.difference import AS_MEANT, Difference, aligned, difference, sentences
 from workshop.report.analysis.oversubscription import oversubscription
+from workshop.report.cards import Card
 from workshop.report.failures import failures
 from workshop.report.figures.machine import machine_picture, sharing_words
+from workshop.report.machine_picture import rank_table
 from workshop.report.panels.outcome import LEGEND
 from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
@@ -41,7 +42,6 @@ LONGEST_ANSWER = 5.0  # seconds for one answer: whoever asks about the largest m
 MOST_UNITS = 1024  # processing units that a picture has room for
 NOTATION = """Open MPI's notation: brackets are packages, / stands between cores, each letter is a hardware thread,
 and B is where the rank may run."""
-LISTED = 48  # ranks that are listed as masks
 
 
 def page() -> None:
@@ -150,7 +150,7 @@ def _pasted(composed: Composition | None, predicted: Prediction | None) -> None:
     _picture(read.machine, read.rank_map, threads, "report", aligned_map)
     if aligned_map:
         st.caption(LEGEND)
-    _masks(read.rank_map, read.machine)
+    _ranks(read.rank_map, read.machine, "report")
 
 
 def _compared(read: Read, predicted: Prediction) -> list[Difference]:
@@ -208,7 +208,7 @@ def _show(composed: Composition, predicted: Prediction) -> None:
     for sentence in sharing_words(crowds[:4]):
         st.warning(frame.plain(sentence), icon=":material/group:")
     _picture(predicted.machine, predicted.rank_map, composed.placement.threads_per_rank, "predicted")
-    _masks(predicted.rank_map, predicted.machine)
+    _ranks(predicted.rank_map, predicted.machine, "predicted")
 
 
 def _refused(predicted: Prediction) -> None:
@@ -252,18 +252,7 @@ def _picture(
         st.caption(f"These are {len(drawable)} of {len(hosts)} hosts.")
 
 
-def _masks(rank_map: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
-    """Open MPI 4's notation, a line for each rank."""
-    ranks = rank_map["ranks"]
-    wide = max(len(str(report["host"])) for report in ranks)
-    digits = len(str(len(ranks) - 1))
-    lines = [
-        f"rank {report['rank']:>{digits}}  {report['host']:<{wide}}  {mask(report, machine)}"
-        for report in ranks[:LISTED]
-        if report["units"]
-    ]
-    if not lines:
-        return
-    more = f"\nand {len(ranks) - LISTED} more ranks" if len(ranks) > LISTED else ""
-    st.markdown("**As masks**", help=NOTATION)
-    st.code("\n".join(lines) + more, language=None, height=34 + 24 * (len(lines) + bool(more)))
+def _ranks(rank_map: Mapping[str, Any], machine: Mapping[str, Any], key: str) -> None:
+    """Rank by rank, with Open MPI 4's notation."""
+    blocks.show(Card("ranks", "", tuple(rank_table(rank_map, machine, "the picture shows them"))), key)
+    st.caption(NOTATION)
