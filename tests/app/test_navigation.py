@@ -114,7 +114,7 @@ def test_our_own_pages_come_through_the_contract() -> None:
     assert own.keys() < set(pages_of(INSTRUCTORS))
     assert {page.name: page.function for page in registry.pages() if page.name in own} == own
     views = {path.stem for path in (config.app_folder() / "views").glob("*.py")} - {"__init__"}
-    assert set(own.values()) == {f"views.{view}:page" for view in views}, "each view is a page"
+    assert {f"views.{view}:page" for view in views} < set(own.values()), "each view is a page"
 
 
 def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Bring) -> None:
@@ -133,11 +133,6 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
         ("stranger:leaves", "The page Broken can't be shown: 3."),
         ("stranger:absent", "The page Broken can't be shown: module 'stranger' has no attribute 'absent'."),
         ("no_such_package.page:page", "The page Broken can't be shown: No module named 'no_such_package'."),
-        (
-            "stranger:charts",
-            "The page Broken can't be shown: Streamlit's own charts need altair, which is not installed; draw the "
-            "figure with Plotly and draw_figure.",
-        ),
     ],
 )
 def test_a_broken_page_says_so_in_a_sentence(

@@ -40,7 +40,7 @@ def command(page: AppTest) -> Any:
 
 def test_the_workshop_s_example_is_there_at_once(open_page: Open, session: SessionRecord) -> None:
     page = open_page("placement")
-    assert "<td>[BB/BB/../..][../../../..]</td>" in tables(page) and "[../../../..][BB/BB/../..]" in tables(page)
+    assert "[BB/BB/../..][../../../..]" in tables(page) and "[../../../..][BB/BB/../..]" in tables(page)
     assert field(page, "Hosts").value == "hostA:2,hostB:2,hostC:2"
     for word in ("ppr:1:package:pe=2", "-bind-to core:2", "I_MPI_PIN_DOMAIN", "horovodrun", "#SBATCH --ntasks=6"):
         assert word in code(page)
@@ -74,7 +74,7 @@ def test_it_is_still_there_after_another_page(open_page: Open, session: SessionR
         page.run()
     assert not page.exception
     assert field(page, "Machine").value == "1x8"
-    assert "rank 5  hostZ  [./././././B/./.]" in code(page)
+    assert "[./././././B/./.]" in tables(page)
 
 
 def test_words_that_nobody_understands_are_named(open_page: Open, session: SessionRecord) -> None:

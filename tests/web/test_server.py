@@ -1,4 +1,4 @@
-"""The dashboard's server: its settings, templates, numbers in addresses, and what a page of Streamlit's shows before its
+"""The dashboard's server: its settings, templates, numbers in addresses, and what Streamlit's page shows before its
 scripts have drawn anything."""
 
 from __future__ import annotations
