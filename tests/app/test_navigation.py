@@ -44,7 +44,7 @@ def pages_of(places: dict[str, list[str]]) -> list[str]:
 def bring(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bring]:
     """`bring(page, …)` has a stranger's extension bring these pages. Their functions are in the module `stranger`."""
     stranger = types.ModuleType("stranger")
-    vars(stranger).update(hello=_hello, breaks=_breaks, leaves=_leaves, charts=_charts)
+    vars(stranger).update(hello=_hello, breaks=_breaks, leaves=_leaves)
     monkeypatch.setitem(sys.modules, "stranger", stranger)
     own = registry.extensions()
 
@@ -61,10 +61,6 @@ def _hello() -> None:
     st.markdown(f"Hello, {identity.nickname}.")
     frame.run_link(3, "The third run")
     frame.link("nowhere", "Nowhere")
-
-
-def _charts() -> None:
-    st.bar_chart([1, 2])
 
 
 def _breaks() -> None:
