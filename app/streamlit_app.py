@@ -1,4 +1,4 @@
-"""The dashboard: this file only shows the navigation. Served by `python -m workshop.web`."""
+"""The dashboard: this file only shows the navigation. Served by `python -m workshop.web.server`."""
 
 from workshop.web.pages import frame, navigation
 

@@ -31,7 +31,9 @@ def served(port: int | None = None, proxy: str = "") -> Iterator[tuple[psutil.Pr
     come. Raises WorkshopError when the dashboard doesn't answer."""
     if port is None:
         port = free_port()
-    command = guarded([sys.executable, "-m", "workshop.web", "--host", HOST, "--port", str(port), "--proxy", proxy])
+    command = guarded(
+        [sys.executable, "-m", "workshop.web.server", "--host", HOST, "--port", str(port), "--proxy", proxy]
+    )
     with open(config.home() / "dashboard.log", "ab") as log:
         quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
         server = subprocess.Popen(command, **quiet, start_new_session=True)

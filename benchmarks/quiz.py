@@ -28,7 +28,7 @@ from workshop.core.parent_death import guarded
 from workshop.quiz.deck import Deck, ask
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 
 SECONDS = 10.0  # within which learners answer
 BURST = (500, 1.0)  # so many, within so many seconds
@@ -58,7 +58,7 @@ def play(count: int, seconds: float) -> Row:
     """A whole round on a server of its own: the confirmed answers beside those in the store."""
     with own_state(), Store.open() as store, served() as (_, port), ExitStack() as stack:
         token, _ = new_secrets(store)
-        record = round_start.host(store, DECK)
+        record = rounds.host(store, DECK)
         crowds = []
         for first in range(0, count, OF_A_PROCESS):
             wishes = [port, record.code, first, min(first + OF_A_PROCESS, count), seconds]

@@ -153,9 +153,9 @@ class Workload:
     so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Lists have workloads in
     the order of their `order`, lowest first, and forms begin with the first. `metrics` says what metrics are called, by
     name, a part of one by `seconds.fit`; their unit is in brackets: "throughput [points/s]". `presets` are settings to
-    begin with, at most four. `prediction` is what a form asks people to predict; None: a text.`star` is the
-    card that a run's page and the projector show large; empty: the first of `curves`. `lab` is the name of the lab that
-    explains it. Raises ValueError for more than eight `results` or four `presets`.
+    begin with, at most four. `prediction` is what a form asks people to predict. `star` is the card that a run's page
+    and the projector show large; empty: the first of `curves`. `lab` is the name of the lab that explains it. Raises
+    ValueError for more than eight `results` or four `presets`.
 
     `tolerates(params)` says whether a run goes on without ranks that are lost: its ranks are started so that they can.
     `restarts(params)` is how often a run that has lost a rank begins again on new ranks; they get the files that it has

@@ -19,7 +19,7 @@ from workshop.report.panels import overlaid, side_by_side
 from workshop.report.sentences import STATUS, changed, dumps, public_view, took, who
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord
-from workshop.web.pages import blocks, cards, frame, links
+from workshop.web.pages import blocks, frame
 from workshop.web.pages.live import draw_figure
 
 MOST_RUNS = 300  # runs in the table
@@ -38,6 +38,7 @@ CONFIG = {
     "Run": st.column_config.LinkColumn(display_text=r"run=(\d+)", width=60),
     "Verdict": st.column_config.TextColumn(width=240),
 }
+ALL = "all"
 STEP, TIME = "by step", "by time"
 ABREAST = 3  # runs in a row, at most
 
@@ -88,9 +89,10 @@ def _filtered() -> list[RunRecord]:
     recent = frame.store().runs(limit=MOST_RUNS)
     names = {workload_title(run.workload): run.workload for run in recent}
     people = sorted({who(run) for run in recent})
-    session, workload, status, person = blocks.filters(
-        {"Session": sessions, "Workload": sorted(names), "Status": STATUS, "Who": people}
-    )
+    options = {"Session": sessions, "Workload": sorted(names), "Status": STATUS, "Who": people}
+    boxes = zip(st.columns(len(options)), options.items(), strict=True)
+    chosen = [column.selectbox(name, [ALL, *values]) for column, (name, values) in boxes]
+    session, workload, status, person = (None if option == ALL else option for option in chosen)
     runs = frame.store().runs(sessions.get(session), names.get(workload or ""), status, limit=MOST_RUNS)
     return [run for run in runs if person in (None, who(run))]
 
@@ -107,18 +109,18 @@ def _compare(picked: Sequence[RunRecord]) -> None:
     headings = ["", *snapshots]
     st.markdown("#### What differs")
     settings = comparison.settings(runs) or [("settings", *("the same" for _ in runs))]
-    cards.table(headings, [*settings, *comparison.figures(runs)])
+    blocks.table(headings, [*settings, *comparison.figures(runs)])
     for column, run in blocks.abreast(runs, min(len(runs), ABREAST)):
         with column, st.container(border=True):
             title = frame.plain(workload_title(run.workload))
-            links.run_link(run.id, f"**Run {run.id}** · {title} · {frame.plain(who(run))}", icon=None)
+            frame.run_link(run.id, f"**Run {run.id}** · {title} · {frame.plain(who(run))}", icon=None)
             verdict = run.verdict or {"verdict": run.status.capitalize(), "why": "", "next": ""}
             why = frame.plain(without_options(verdict["why"]))
             st.markdown(f"##### {frame.plain(verdict['verdict'])}\n\n{why}")
     _curves(snapshots)
     for column, card in blocks.abreast(overlaid(snapshots), 2):
         with column:
-            cards.show(card, "overlay")
+            blocks.show(card, "overlay")
     details = st.expander("Card by card", on_change="rerun", key="card-by-card")
     if details.open:
         with details:
@@ -126,7 +128,7 @@ def _compare(picked: Sequence[RunRecord]) -> None:
     different, same = comparison.results(runs)
     with st.expander("All results"):
         if different or same:
-            cards.table(headings, [*different, *same])
+            blocks.table(headings, [*different, *same])
         else:
             st.markdown("None has come to an end with results.")
 
@@ -155,4 +157,4 @@ def _side_by_side(snapshots: Mapping[str, Snapshot]) -> None:
         for column, (label, of_run) in blocks.abreast(list(cards_of_runs.items()), min(len(cards_of_runs), ABREAST)):
             with column:
                 if name in of_run:
-                    cards.show(of_run[name], label.replace(" ", "-"))
+                    blocks.show(of_run[name], label.replace(" ", "-"))

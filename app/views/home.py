@@ -17,8 +17,8 @@ from workshop.registry import first_workload, workloads
 from workshop.report.sentences import state_words
 from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions, classroom
-from workshop.web.pages import blocks, classroom_bar, frame, learner_home, links
-from workshop.web.quiz import round_start
+from workshop.web.pages import blocks, classroom_bar, frame, learner_home
+from workshop.web.quiz import rounds
 from workshop.web.templates import render
 
 RECENT = 4  # runs that are listed
@@ -61,8 +61,8 @@ def _alone(identity: Identity, session: SessionRecord | None) -> None:
                         placement = {**session.placement, **preset.placement}
                         store = frame.store()
                         run = actions.submit(store, identity, session, workload.name, preset.params, placement)
-                        links.go("run", {"run": str(run.id)})
-            links.link("run", "See what else can be run", ":material/play_circle:")
+                        frame.go("run", {"run": str(run.id)})
+            frame.link("run", "See what else can be run", ":material/play_circle:")
         if refusal:
             st.caption(refusal)
 
@@ -72,9 +72,9 @@ def _way_in() -> None:
     with st.container(border=True, key="way-in"):
         st.html(render("dashboard/way_in", **classroom_bar.invitation(frame.store())))
         with st.container(horizontal=True, vertical_alignment="center"):
-            links.link("run", "Start a run", ":material/play_circle:")
-            links.link("quizzes", "Host a quiz", ":material/quiz:")
-            links.project()
+            frame.link("run", "Start a run", ":material/play_circle:")
+            frame.link("quizzes", "Host a quiz", ":material/quiz:")
+            frame.project()
 
 
 def _now(session: SessionRecord | None) -> None:
@@ -86,7 +86,7 @@ def _now(session: SessionRecord | None) -> None:
     if refusal := frame.not_up(session):
         st.markdown(refusal)
     latest = frame.store().runs(session_id=session.id if session else None, limit=RECENT)
-    links.run_links(latest)
+    frame.run_links(latest)
     if not latest:
         st.markdown("Nobody has run anything yet.")
 
@@ -111,7 +111,7 @@ def _today(identity: Identity, session: SessionRecord | None) -> None:
                 format_func=lambda name: f"{labs[name][1].number} {labs[name][1].title}",
                 width=400,
             )
-            links.link("labs", "Open the lab", ":material/menu_book:", {"lab": name})
+            frame.link("labs", "Open the lab", ":material/menu_book:", {"lab": name})
         folder, lab = labs[name]
         with blocks.errors():
             steps = reading.read_run_sheet(folder)
@@ -154,9 +154,9 @@ def _step(step: RunSheetStep, folder: Path, lab: LabDescription, identity: Ident
                 st.rerun()
             if step.deck and st.button("Host the quiz", type="primary", icon=":material/quiz:"):
                 deck, pictures = decks.deck(step.deck)
-                quiz_round = round_start.host(store, deck.brief(), pictures)
+                quiz_round = rounds.host(store, deck.brief(), pictures)
                 blocks.leave(f"/quiz/{quiz_round.id}/host")
-            links.link("labs", "Section", ":material/menu_book:", {"lab": folder.name, "part": str(step.part)})
+            frame.link("labs", "Section", ":material/menu_book:", {"lab": folder.name, "part": str(step.part)})
 
 
 def _runs(sections: Sequence[LabSection], lab: str, identity: Identity, session: SessionRecord) -> None:
@@ -168,4 +168,4 @@ def _runs(sections: Sequence[LabSection], lab: str, identity: Identity, session:
             if st.button(frame.plain(label), icon=":material/play_arrow:", key=f"sheet-run-{lab}-{label}-{number}"):
                 params, placement = actions.lab_run(run, session)
                 started = actions.submit(frame.store(), identity, session, run.workload, params, placement)
-                links.go("run", {"run": str(started.id)})
+                frame.go("run", {"run": str(started.id)})

@@ -21,8 +21,9 @@ from workshop.report.activity import ActivityReader
 from workshop.report.run_sections import turn
 from workshop.sessions.client import placement_in
 from workshop.store.records import Identity, RunRecord, SessionRecord
-from workshop.web import actions, presence
-from workshop.web.pages import blocks, frame, learner_home, links
+from workshop.study.guided.kind import NumberGuess
+from workshop.web import actions, auth_middleware
+from workshop.web.pages import blocks, frame, learner_home, predictions
 
 LANGUAGES = {".py": "python", ".yaml": "yaml"}  # of files, by their endings
 ABREAST = 2  # cards
@@ -67,11 +68,11 @@ def _row(folder: Path, lab: LabDescription, progress: str, begun: bool) -> None:
             label = f"**{lab.number}** {frame.plain(lab.title)}"
             goals = "\n".join(f"- {goal}" for goal in lab.goals)
             about = f"{goals}\n\nYou need: {'; '.join(lab.needs)}" if lab.needs else goals
-            links.link("labs", label, None, {"lab": folder.name}, about)
+            frame.link("labs", label, None, {"lab": folder.name}, about)
         st.markdown(frame.plain(progress), width=230)
         st.markdown(f"{lab.minutes} min", width=70)
         label = "Go on" if begun and progress else "Open"
-        links.link("labs", label, ":material/menu_book:", {"lab": folder.name})
+        frame.link("labs", label, ":material/menu_book:", {"lab": folder.name})
         st.link_button("Quiz", f"/quiz/alone/{lab.deck}:lab", icon=":material/quiz:")
 
 
@@ -92,7 +93,7 @@ def _paths(labs: Mapping[str, LabDescription], identity: Identity) -> None:
 
 def _glossary() -> None:
     frame.heading("Glossary", "The terms that the labs explain. Each one leads to the lab that explains it.")
-    links.link("labs", "All labs", ":material/arrow_back:")
+    frame.link("labs", "All labs", ":material/arrow_back:")
     query = st.text_input("Find a term", key="term").strip().casefold()
     with blocks.errors():
         terms = [term for term in glossary.read() if query in f"{term.name} {term.text}".casefold()]
@@ -101,12 +102,12 @@ def _glossary() -> None:
     for term in terms:
         with st.container(horizontal=True):
             st.markdown(f"**{frame.plain(term.name)}**  \n{term.text.replace('**', '')}", width="stretch")
-            links.link("labs", "Lab", ":material/menu_book:", {"lab": term.lab, "section": glossary.SECTION})
+            frame.link("labs", "Lab", ":material/menu_book:", {"lab": term.lab, "section": glossary.SECTION})
 
 
 def _dictionary() -> None:
     frame.heading("Dictionary", "The steps of the recipe and the launch commands, in the words of several frameworks.")
-    links.link("labs", "All labs", ":material/arrow_back:")
+    frame.link("labs", "All labs", ":material/arrow_back:")
     with blocks.errors():
         entries = glossary.read_dictionary()
         names = st.pills(
@@ -132,34 +133,30 @@ def _dictionary() -> None:
 
 
 def _lab(folder: Path, lab: LabDescription) -> None:
+    """Draw the section of a lab that the address names, `?part=3` or `?section=Explain`, or the first one."""
     identity: Identity = frame.heading(f"Lab {lab.number}: {lab.title}")
     if identity.role == "learner" and not frame.recorded():
         frame.store().keep_opened(learner.browser_name(frame.store(), identity), folder.name)
-    _show_lab(folder, lab, identity)
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def _sections(folder: str, changed_at: float) -> tuple[LabSection, ...]:
-    return reading.read(Path(folder))
-
-
-def _show_lab(folder: Path, lab: LabDescription, identity: Identity) -> None:
-    """Draw the section of a lab that the address names, `?part=3` or `?section=Explain`, or the first one."""
     with blocks.errors():
         sections = _sections(str(folder), (folder / reading.source.FILE).stat().st_mtime)
         headings = [section.title.partition(". ")[2] for section in sections]
         heading = st.query_params.get("section")
         place = headings.index(heading) if heading in headings else blocks.place("part", len(sections))
         section = sections[place]
-        presence.shared().turn(identity, section.title)
+        auth_middleware.PRESENCE.turn(identity, section.title)
         beside, text = st.columns([1, 3], gap="large")
         with beside, st.container(key="lab-contents"):
-            links.link("labs", "All labs", ":material/arrow_back:")
+            frame.link("labs", "All labs", ":material/arrow_back:")
             for number, label in enumerate(map(frame.plain, headings)):
                 query = {"lab": folder.name, "part": str(number + 1)}
-                links.link("labs", f"**{label}**" if number == place else label, None, query)
+                frame.link("labs", f"**{label}**" if number == place else label, None, query)
         with text, st.container(key="lab-text"):
             _section(folder, lab, sections, place, identity)
+
+
+@st.cache_data(show_spinner=False, max_entries=32)
+def _sections(folder: str, changed_at: float) -> tuple[LabSection, ...]:
+    return reading.read(Path(folder))
 
 
 def _section(folder: Path, lab: LabDescription, sections: Sequence[LabSection], place: int, identity: Identity) -> None:
@@ -182,8 +179,8 @@ def _section(folder: Path, lab: LabDescription, sections: Sequence[LabSection], 
             for other_folder, other in catalogue.readable():
                 if other.number == lab.number + 1:
                     label = f"Lab {other.number}: {frame.plain(other.title)}"
-                    links.link("labs", label, ":material/arrow_forward:", {"lab": other_folder.name})
-            links.link("labs", "All labs", ":material/menu_book:")
+                    frame.link("labs", label, ":material/arrow_forward:", {"lab": other_folder.name})
+            frame.link("labs", "All labs", ":material/menu_book:")
 
 
 def _turn(place: int) -> None:
@@ -232,9 +229,8 @@ def _prediction(name: str, lab_name: str, lab: LabDescription, identity: Identit
     stored = next((row.value for row in rows if row.kind == "prediction" and row.item == name), None)
     guess = stored.get("guess") if isinstance(stored, Mapping) else None
     start = float(guess) if isinstance(guess, int | float) and not isinstance(guess, bool) else None
-    question = next((prediction for prediction in lab.predictions if prediction.id == name), None)
-    label = f"{question.question} [{question.unit}]" if question else f"Your guess for {name.replace('-', ' ')}"
-    value = st.number_input(label, value=start, placeholder="your guess", key=f"guess-{lab_name}-{name}", width=640)
+    question = next(prediction for prediction in lab.predictions if prediction.id == name)
+    value = predictions.field(NumberGuess(question.question, question.unit), f"guess-{lab_name}-{name}", start)
     if value is not None and value != start and not frame.recorded():
         frame.store().keep_prediction(learner_name, lab_name, name, guess=value)
         st.caption("Your guess is kept.")
@@ -248,7 +244,7 @@ def _runs(runs: Sequence[LabRun], key: str, session: SessionRecord | None, ident
             with st.container(border=True, key=f"lab-run-{key}-{number}"), blocks.errors():
                 newest += _run(run, f"{key}-{number}", session, identity)
     if len(newest) > 1:
-        links.compare_link(record.id for record in newest[:2])
+        frame.compare_link(record.id for record in newest[:2])
 
 
 def _run(run: LabRun, key: str, session: SessionRecord | None, identity: Identity) -> list[RunRecord]:
@@ -278,7 +274,7 @@ def _run_line(run_id: int, ended: bool) -> None:
     run = frame.store().run(run_id)
     if run.ended and not ended:
         st.rerun()
-    links.run_links([run])
+    frame.run_links([run])
     if run.status == "queued":
         st.caption(frame.plain(turn(frame.store(), run)))
     elif run.ended:

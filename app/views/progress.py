@@ -9,12 +9,15 @@ from workshop.course import progress_reset
 from workshop.course.class_progress import SAME, outlines
 from workshop.course.progress import Outline
 from workshop.quiz.results import spreadsheets
+from workshop.store.read_only import now
 from workshop.store.records import Identity
 from workshop.web import actions, classroom
-from workshop.web.pages import blocks, classroom_bar, frame
-from workshop.web.pages.live import class_view, learner_view
+from workshop.web.class_sections import learner_cards
+from workshop.web.pages import blocks, classroom_bar, frame, learner_home
+from workshop.web.pages.live import class_view
 
 ALL = "All labs"
+EVERY = 3.0  # seconds between looks at a learner
 DONE = "done"  # where a sentence about what was done waits for the page to be drawn again
 PUT_OUT = (
     "This cancels the learner's runs and logs the learner out. With the class code the learner can come in again as "
@@ -51,7 +54,7 @@ def page() -> None:
     st.link_button("Back to the class", "/progress", icon=":material/arrow_back:")
     if done := st.session_state.pop(DONE, ""):
         st.success(frame.plain(done))
-    learner_view(learner)
+    st.fragment(run_every=EVERY)(_learner)(learner)
     labs = sorted({row.lab for row in frame.store().progress(learner)})
     if labs and frame.recorded() is None:
         with st.expander("Let them begin anew", icon=":material/restart_alt:"), blocks.errors():
@@ -61,6 +64,16 @@ def page() -> None:
             if blocks.confirmed("Begin anew", ":material/restart_alt:", words, "Yes, let them begin anew"):
                 st.session_state[DONE] = actions.take_back(frame.store(), identity, learner, lab)
                 st.rerun()
+
+
+def _learner(name: str) -> None:
+    """One learner: every lab with its tries, hints, predictions and quizzes."""
+    st.subheader(frame.plain(name), anchor=False)
+    learners = learner_home.progress(name).learners
+    if learners:
+        blocks.show_page(learner_cards(learners[0], now(frame.store().database)), "learner")
+    else:
+        st.markdown("Nothing is known of this learner.")
 
 
 def _pacing(identity: Identity) -> None:

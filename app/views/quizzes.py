@@ -18,7 +18,7 @@ from workshop.quiz.self_study import DeckProgress, QuizLearner
 from workshop.store.records import Identity, QuizRound
 from workshop.web.actions import only_instructor
 from workshop.web.pages import blocks, frame
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 
 ABREAST = 3  # cards
 WORDS = (
@@ -97,7 +97,7 @@ def _form(identity: Identity) -> None:
         st.caption(live.rules(speed_bonus=speed_bonus))
         if st.button("Begin the round", type="primary", icon=":material/play_circle:"):
             only_instructor(identity)
-            quiz_round = round_start.host(
+            quiz_round = rounds.host(
                 frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking, vote_twice=vote_twice
             )
             blocks.leave(f"/quiz/{quiz_round.id}/host")  # the projector follows the class into the lobby
@@ -188,7 +188,7 @@ def _round(this: QuizRound, identity: Identity) -> None:
                 warning = "This ends the round for all who are in it. What was answered stays."
                 if blocks.confirmed("End", ":material/stop_circle:", warning, "End it", f"end-{this.id}"):
                     with blocks.errors():
-                        round_start.end_round(frame.store(), identity, this.id)
+                        rounds.end_round(frame.store(), identity, this.id)
                         st.rerun()
 
 

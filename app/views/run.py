@@ -10,34 +10,35 @@ from typing import Any
 
 import streamlit as st
 
-from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.forms import going_on, param_of_runs
-from workshop.extension import Preset, Workload
+from workshop.extension import Preset, RunPrediction, Workload
 from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import first_workload, workloads
 from workshop.report.actions import actions as recommended
 from workshop.report.analysis import findings
 from workshop.store import run_notes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.study.guided import kind
+from workshop.study.guided.kind import Answer, NumberGuess
 from workshop.study.kinds import run_estimate
 from workshop.web import actions, classroom
-from workshop.web.pages import blocks, frame, links, projector
+from workshop.web.pages import blocks, classroom_bar, frame, predictions
 from workshop.web.pages.fields import UPLOAD, Uploads, model_form, placement_form
 from workshop.web.pages.live import run_view
 
 RECENT = 8  # runs that are listed
 EVERY = 2.0  # seconds between looks whether the run still runs
 START_EVERY = 5.0  # seconds between looks at whether the session still takes runs
-LONGEST_PREDICTION = 200  # characters
+ABOUT_GUESS = "It is kept with the run, and you see it above the run. Nobody has to predict."
 Settings = tuple[str, Mapping[str, Any], Mapping[str, Any], Uploads]  # workload, params, placement, uploaded files
 FILLED_IN = ("workload", "preset", "again", "change")  # of the address, what the form begins with
 
 
 def page() -> None:
-    if projector.requested():
+    if classroom_bar.requested():
         if run := blocks.linked("run", frame.store().run, "*All runs* shows those there are"):
-            projector.run_screen(run)
+            classroom_bar.run_screen(run)
         return
     identity = frame.heading("New run" if "run" not in st.query_params else "Run")
     session = frame.choose_session()
@@ -136,7 +137,7 @@ def _nothing_chosen(session: SessionRecord | None) -> None:
     latest = frame.store().runs(session_id=session.id, limit=RECENT) if session else []
     if latest:
         st.markdown("**Watch one of the latest:**" if frame.recorded() else "**Or watch one of the latest:**")
-    links.run_links(latest)
+    frame.run_links(latest)
 
 
 def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> None:
@@ -158,7 +159,8 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
     if run is not None and change is not None:
         key = f"-{run.id}-change-{st.query_params['change']}"
     with blocks.errors():
-        prediction = _prediction_field(chosen, run)
+        key_of_guess = f"prediction-{chosen.name}-{run.id if run is not None else ''}"  # each run gets one of its own
+        prediction = chosen.prediction and predictions.field(_guess(chosen.prediction), key_of_guess, about=ABOUT_GUESS)
         values, uploads = _params(chosen, run, preset, f"params-{chosen.name}{key}")
         st.markdown("#### Where it runs")
         begin = run.placement if run is not None and preset is None else session.placement
@@ -168,20 +170,6 @@ def _form(session: SessionRecord, identity: Identity, run: RunRecord | None) -> 
         placement = _counting(placement, f"matrix{key}")
         settings = (chosen.name, values, placement, uploads)  # not yet checked
         st.fragment(run_every=START_EVERY)(_start)(session.name, identity, settings, prediction)
-
-
-def _prediction_field(chosen: Workload, run: RunRecord | None) -> str | float | None:
-    """A field for what the workload asks people to predict, or for a text."""
-    key = f"prediction-{chosen.name}-{run.id if run is not None else ''}"  # each run gets a prediction of its own
-    about = "It is kept with the run, and you see it above the run. Nobody has to predict."
-    if (question := chosen.prediction) is None:
-        placeholder = "What will come out? A number or a sentence"
-        text = st.text_input(
-            "Your prediction", max_chars=LONGEST_PREDICTION, key=key, placeholder=placeholder, help=about
-        )
-        return (text or "").strip() or None
-    label = f"{question.question} [{question.unit}]"
-    return st.number_input(label, value=None, step=1.0, format="%g", key=key, placeholder="your guess", help=about)
 
 
 def _counting(placement: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -247,7 +235,7 @@ def _cores(session: SessionRecord) -> int:
     return len(cores) * max(len(session.placement.get("hosts") or ()), 1)
 
 
-def _start(session: str, identity: Identity, settings: Settings, prediction: str | float | None) -> None:
+def _start(session: str, identity: Identity, settings: Settings, prediction: float | None) -> None:
     """The button that starts the run, with the estimate of its time; while the session takes none, it can't be pressed,
     and the form says why."""
     with st.container(key="start", gap="small"):
@@ -269,40 +257,28 @@ def _start(session: str, identity: Identity, settings: Settings, prediction: str
                         raise BadInput(f"{name.capitalize()}: choose a file to upload first.")
                 started = actions.submit(frame.store(), identity, now, *settings)
                 if prediction is not None:
-                    frame.store().keep_guess(identity.id, about_run(started.id), {"guess": prediction})
+                    frame.store().keep_guess(identity.id, f"run:{started.id}", {"guess": prediction})
                 _fill_in(run=str(started.id))
-
-
-def about_run(run_id: int) -> str:
-    """The name under which a prediction of a run is stored."""
-    return f"run:{run_id}"
 
 
 def _prediction(run_id: int, ended: bool, identity: Identity) -> None:
     """The prediction of a visitor about a run, and once the run has ended, the measured value. `ended` says how it
     stood when the page was drawn; after its end nothing is drawn again."""
-    stored, run = frame.store().guess(identity.id, about_run(run_id)), frame.store().run(run_id)
+    stored, run = frame.store().guess(identity.id, f"run:{run_id}"), frame.store().run(run_id)
     if run.ended and not ended:
         st.rerun()
-    if stored is not None:
-        st.info(frame.plain(_prediction_words(run, stored.value["guess"])), icon=":material/psychology:")
-
-
-def _prediction_words(run: RunRecord, guess: str | float) -> str:
     question = workloads()[run.workload].prediction if run.workload in workloads() else None
-    if question is None or isinstance(guess, str):
-        return f"Your prediction: {guess}"
-    measured = run.metrics.get(question.metric)
-    if not findings.number(measured):
-        return f"Your prediction: {words.quantity(guess)} {question.unit}"
-    outcome = question.scale * measured
-    sentence = (
-        f"You predicted {words.quantity(guess)} {question.unit}. Measured: {words.quantity(outcome)} {question.unit}."
-    )
-    if not (guess > 0 and outcome > 0) or guess == outcome:
-        return sentence
-    far = f"{max(guess / outcome, outcome / guess):.2g} times too {'high' if guess > outcome else 'low'}"
-    return f"{sentence} Your prediction was {far}."
+    if stored is None or question is None:
+        return
+    ask, guess, measured = _guess(question), stored.value["guess"], run.metrics.get(question.metric)
+    sentence = f"You guessed {kind.in_words(ask, guess)}."
+    if findings.number(measured):
+        sentence = kind.score(ask, guess, Answer(question.scale * measured))
+    st.info(frame.plain(sentence), icon=":material/psychology:")
+
+
+def _guess(question: RunPrediction) -> NumberGuess:
+    return NumberGuess(question.question, question.unit)
 
 
 def _params(

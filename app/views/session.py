@@ -10,7 +10,7 @@ from workshop.core.placement import Placement
 from workshop.mpi import horovod
 from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
-from workshop.web.pages import blocks, frame, projector
+from workshop.web.pages import blocks, classroom_bar, frame
 from workshop.web.pages.fields import placement_form
 from workshop.web.pages.live import session_view
 
@@ -18,8 +18,8 @@ COMPILED = 10.0  # seconds between looks at how far Horovod is
 
 
 def page() -> None:
-    if projector.requested():
-        projector.class_screen(next((session for session in frame.store().sessions() if not session.private), None))
+    if classroom_bar.requested():
+        classroom_bar.class_screen(next((session for session in frame.store().sessions() if not session.private), None))
         return
     identity = frame.heading("Session")
     session = frame.choose_session()

@@ -45,13 +45,13 @@ from workshop.report.failures import failures, failures_of
 from workshop.sessions import client, lifecycle
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.study.guided.kind import Ask, ChoiceGuess, about
+from workshop.study.guided.kind import Ask, ChoiceGuess
 from workshop.study.guided.kind import ask as question
 from workshop.study.guided.step_results import step_results
 from workshop.study.kinds import Sofar
 from workshop.study.kinds import read as trials_of
 from workshop.web.auth import hashed, new_secrets
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 from workshop.workloads.federated.study.kind import ASKS
 from workshop.workloads.sgan.study.facts import GUIDE
 
@@ -162,7 +162,7 @@ def ways(room: Classroom) -> None:
     for learner in room.learners[1:]:
         for other, wanted in ASKS.items():
             guess = {"guess": round(room.chance.gauss(4 if other == "centralised" else 12, 5) * 2) / 2}
-            room.store.keep_guess(learner.id, about(study, other), guess | {"unit": wanted.unit})
+            room.store.keep_guess(learner.id, f"study/{study}/{other}", guess | {"unit": wanted.unit})
 
 
 def path(room: Classroom) -> None:
@@ -174,7 +174,7 @@ def path(room: Classroom) -> None:
             continue
         wanted = question(found, step.key)
         for learner in room.learners[2:]:
-            room.store.keep_guess(learner.id, about(study, step.key), {"guess": _guess(room.chance, wanted)})
+            room.store.keep_guess(learner.id, f"study/{study}/{step.key}", {"guess": _guess(room.chance, wanted)})
 
 
 def _guess(chance: random.Random, wanted: Ask) -> float | str:
@@ -194,7 +194,7 @@ def live_round(room: Classroom) -> None:
     short = deck.selection([question.id for question in kept])
     with served() as (_, port):
         token, _ = new_secrets(room.store)
-        record = round_start.host(room.store, short, path.parent, session=NAME)
+        record = rounds.host(room.store, short, path.parent, session=NAME)
         with ExitStack() as stack:
             host = HostClient(
                 stack.enter_context(socket_of(_cookie(port, "GET", f"/?token={token}"), port, record, "host"))

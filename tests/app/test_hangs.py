@@ -21,7 +21,7 @@ def test_a_hang_is_predicted_then_run(open_page: Open, store: Store, session: Se
     prediction = FAILURE.prediction
     assert prediction and prediction.program.strip() in [code.value for code in page.code]
     assert list(page.radio[0].options) == list(prediction.options) and prediction.explanation not in plain(page)
-    page.radio[0].set_value(prediction.answer).run()
+    page.radio[0].set_value(prediction.answer)
     page.button(key=f"failure/{FAILURE.name}-keep").click().run()
     page.button(key=f"{FAILURE.name}-broken").click().run()
     assert not page.exception

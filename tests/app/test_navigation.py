@@ -18,7 +18,7 @@ from workshop.core import config
 from workshop.extension import Extension, Page
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.web.pages import EXTENSION, frame, links, navigation
+from workshop.web.pages import EXTENSION, frame, navigation
 from workshop.workloads.openfl import environment
 
 Bring = Callable[..., None]
@@ -44,7 +44,7 @@ def pages_of(places: dict[str, list[str]]) -> list[str]:
 def bring(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bring]:
     """`bring(page, …)` has a stranger's extension bring these pages. Their functions are in the module `stranger`."""
     stranger = types.ModuleType("stranger")
-    vars(stranger).update(hello=_hello, breaks=_breaks, leaves=_leaves, charts=_charts)
+    vars(stranger).update(hello=_hello, breaks=_breaks, leaves=_leaves)
     monkeypatch.setitem(sys.modules, "stranger", stranger)
     own = registry.extensions()
 
@@ -59,12 +59,8 @@ def bring(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bring]:
 def _hello() -> None:
     identity = frame.heading("Hello", "A stranger's page.")
     st.markdown(f"Hello, {identity.nickname}.")
-    links.run_link(3, "The third run")
-    links.link("nowhere", "Nowhere")
-
-
-def _charts() -> None:
-    st.bar_chart([1, 2])
+    frame.run_link(3, "The third run")
+    frame.link("nowhere", "Nowhere")
 
 
 def _breaks() -> None:
@@ -80,7 +76,7 @@ def hello(**settings: Any) -> Page:
 
 
 def names(page: AppTest) -> list[str]:
-    return list(page.session_state[links.DECLARED])
+    return list(page.session_state[frame.DECLARED])
 
 
 def places(page: AppTest) -> list[str]:
@@ -93,7 +89,7 @@ def test_six_places_hold_all_pages(open_page: Open, role: str, wanted: dict[str,
     page = open_page("home", role)
     assert names(page) == pages_of(wanted)
     assert places(page)[: len(wanted)] == list(wanted)
-    declared = page.session_state[links.DECLARED]
+    declared = page.session_state[frame.DECLARED]
     assert declared["home"].url_path == "" and declared["placement"].url_path == "placement"
     page = open_page("history", role)
     assert [beside.title for beside in page.session_state[frame.BESIDE]] == [
@@ -114,7 +110,7 @@ def test_our_own_pages_come_through_the_contract() -> None:
     assert own.keys() < set(pages_of(INSTRUCTORS))
     assert {page.name: page.function for page in registry.pages() if page.name in own} == own
     views = {path.stem for path in (config.app_folder() / "views").glob("*.py")} - {"__init__"}
-    assert set(own.values()) == {f"views.{view}:page" for view in views}, "each view is a page"
+    assert {f"views.{view}:page" for view in views} < set(own.values()), "each view is a page"
 
 
 def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Bring) -> None:
@@ -133,11 +129,6 @@ def test_a_stranger_s_page_is_drawn_with_our_blocks(open_page: Open, bring: Brin
         ("stranger:leaves", "The page Broken can't be shown: 3."),
         ("stranger:absent", "The page Broken can't be shown: module 'stranger' has no attribute 'absent'."),
         ("no_such_package.page:page", "The page Broken can't be shown: No module named 'no_such_package'."),
-        (
-            "stranger:charts",
-            "The page Broken can't be shown: Streamlit's own charts need altair, which is not installed; draw the "
-            "figure with Plotly and draw_figure.",
-        ),
     ],
 )
 def test_a_broken_page_says_so_in_a_sentence(

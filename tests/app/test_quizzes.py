@@ -17,7 +17,7 @@ from workshop.quiz import reader, self_study
 from workshop.quiz.self_study import QuizLearner
 from workshop.store.store import Store
 from workshop.web.pages import frame
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 
 BROKEN = "deck: mine\ntitle: Mine\nquestions:\n  - {id: a, type: single, text: What}\n  - {id: A b, type: number}\n"
 
@@ -49,7 +49,7 @@ def test_learners_see_decks_and_how_far_they_are(open_page: Open, store: Store) 
 
 
 def test_learners_join_what_goes_on(open_page: Open, store: Store) -> None:
-    going, over = round_start.host(store, DECK), round_start.host(store, DECK)
+    going, over = rounds.host(store, DECK), rounds.host(store, DECK)
     store.set_round_state(over.id, over.state, ended=True)
     page = open_page("quizzes")
     assert links(page)[f"/quiz?code={going.code}"] == "Join"
@@ -89,7 +89,7 @@ def test_a_round_has_the_chosen_questions_in_their_order_and_its_host_view_stays
     (this,) = store.rounds("live")
     assert [question["id"] for question in this.deck["questions"]] == [ids[4], ids[0]]
     for _ in range(quizzes.RECENT + 1):
-        over = round_start.host(store, DECK)
+        over = rounds.host(store, DECK)
         store.set_round_state(over.id, over.state, ended=True)
     assert f"/quiz/{this.id}/host" in links(open_page("quizzes", "instructor"))
 

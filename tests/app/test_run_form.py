@@ -1,4 +1,7 @@
-"""The form of a run: workloads, presets, limits, the estimate and the prediction."""
+"""The form of a run: workloads, presets, limits, the estimate and the prediction.
+
+Notes on a run are written on its page, by those who may.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import TextArea
 
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, start, words
@@ -83,20 +87,13 @@ def test_a_prediction_is_kept_for_the_one_who_made_it(open_page: Open, store: St
     (guess,) = store.guesses(f"run:{run.id}")
     assert (guess.nickname, guess.value) == ("Learner", {"guess": 12.0})
     assert field(page, ASKED).value is None, "for the next run"
-    assert page.info[0].value.replace("\\", "") == "Your prediction: 12 iterations"
+    assert page.info[0].value.replace("\\", "") == "You guessed 12 iterations."
     assert store.take_next(session.id) is not None
     seed.complete(store, session, run)
     page = open_page("run", run=str(run.id))
-    assert (
-        page.info[0].value.replace("\\", "")
-        == "You predicted 12 iterations. Measured: 20 iterations. Your prediction was 1.7 times too low."
-    )
+    measured = "You guessed 12 iterations, measured 20 iterations: 1.7 times too low."
+    assert page.info[0].value.replace("\\", "") == measured
     assert not open_page("run", "instructor", run=str(run.id)).info
-
-
-def test_a_workload_without_a_number_to_predict_takes_a_text(open_page: Open, session: SessionRecord) -> None:
-    page = open_page("run", workload="allreduce")
-    assert field(page, "Your prediction").placeholder == "What will come out? A number or a sentence"
 
 
 def test_a_verdict_fills_the_form_in(open_page: Open, store: Store, session: SessionRecord) -> None:
@@ -129,3 +126,18 @@ def test_the_instructor_kills_a_rank(open_page: Open, store: Store, session: Ses
     page = open_page("run", "instructor", run=run.id)
     next(button for button in page.button if button.label == "Kill it").click().run()
     assert store.run(run.id).kill_requested == [0]
+
+
+def notes(page: AppTest) -> list[TextArea]:
+    return [area for area in page.text_area if area.label.startswith("Note")]
+
+
+def test_a_note_is_written_on_the_run_s_page(open_page: Open, store: Store, session: SessionRecord) -> None:
+    run = seed.completed(store, session)
+    assert not notes(open_page("run", "learner", run=str(run.id))), "it is not the learner's run"
+    page = open_page("run", "instructor", run=str(run.id))
+    notes(page)[0].set_value("Compare it with one rank.")
+    next(button for button in page.button if button.label == "Save the note").click().run()
+    assert [success.value for success in page.success] == ["The note is saved."]
+    again = open_page("run", "instructor", run=str(run.id))
+    assert notes(again)[0].value == "Compare it with one rank."

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, WebSocketRoute, expect
 from tests.support import limit
 from workshop.quiz import reader
 from workshop.store.store import Store
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 
 SOON = limit(30) * 1000  # milliseconds
 
@@ -65,7 +65,7 @@ def instructor(page: Page, url: str, token: str, deck: str, **wishes: bool) -> t
     """Begin a round of a deck as the instructor. Gives its address and its code."""
     page.context.request.get(f"{url}/?token={token}", max_redirects=0)
     with Store.open() as store:
-        record = round_start.host(store, reader.parse(deck, "trial.yaml"), **wishes)
+        record = rounds.host(store, reader.parse(deck, "trial.yaml"), **wishes)
     return f"{url}/quiz/{record.id}", record.code or ""
 
 

@@ -10,7 +10,7 @@ from tests.browser.accessibility import in_both_colours
 from tests.browser.conftest import Class, NewPage, join
 from tests.support import limit
 from workshop.quiz import reader
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(300))]
 PAGES = {
@@ -45,7 +45,7 @@ def test_axe_finds_nothing(workshop: Class, new_page: NewPage) -> None:
     page = new_page()
     page.goto(f"{workshop.url}/?token={workshop.token}")
     deck, folder = reader.deck("kmeans")
-    quiz_round = round_start.host(workshop.store, deck, folder)
+    quiz_round = rounds.host(workshop.store, deck, folder)
     live = {f"/quiz/{quiz_round.id}/{view}": quiz_round.code or "" for view in ("host", "projector")}
     problems = [problem for path, text in PAGES.items() for problem in look(phone, workshop.url, path, text)]
     for path, text in {**PAGES, "/progress": "Class", **live}.items():

@@ -51,7 +51,7 @@ def test_a_class_needs_no_terminal(workshop: Class, new_page: NewPage) -> None:
     expect(ada.get_by_text("Your guess is kept.")).to_be_visible(timeout=SOON)
 
     run_a_preset(ada, workshop, "Oversubscribe", "12")
-    expect(ada.get_by_text("You predicted 12 iterations. Measured:")).to_be_visible(timeout=SOON)
+    expect(ada.get_by_text("You guessed 12 iterations, measured")).to_be_visible(timeout=SOON)
     expect(ada.get_by_text("--threads")).to_have_count(0)  # a page has buttons in place of options
     ada.get_by_role("link", name=re.compile("^Set up a run with")).first.click(timeout=SOON)
     expect(ada.get_by_text("These are the settings of run")).to_be_visible(timeout=SOON)

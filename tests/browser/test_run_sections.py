@@ -1,4 +1,7 @@
-"""The places of a run's page: the star card, folds and the replay."""
+"""The places of a run's page: the star card, folds and the replay.
+
+Forms of runs in a real Chromium: each number is shown whole, also the largest that its field allows.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from benchmarks.dashboard import served
 from tests.browser.accessibility import violations
 from tests.browser.conftest import NewPage
 from tests.web import seed, training
+from workshop.registry import workloads
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 
@@ -53,3 +57,32 @@ def test_folds_open_and_a_run_is_replayed(workshop_home: Path, new_page: NewPage
         expect(page.locator("[data-card=loss] svg").first).to_be_visible()
         expect(page.get_by_role("button")).to_have_count(0)
         assert violations(page) == []
+
+
+WIDTHS = (1440, 1024, 390)
+# The visible number fields that cut the largest number that each allows: a label with the number, and two widths.
+CUT = """() => [...document.querySelectorAll('input[type=number]')].flatMap((input) => {
+  if (!input.clientWidth) return [];
+  const before = input.value;
+  const limited = input.max && Number(input.max) < 1e9;
+  input.value = limited ? input.max : input.step === 'any' ? '0.000123456' : '123456789';
+  const widths = [`${input.ariaLabel}: ${input.value}`, input.scrollWidth, input.clientWidth];
+  input.value = before;
+  return widths[1] > widths[2] ? [widths] : [];
+})"""
+
+
+def test_no_number_is_cut(workshop_home: Path, new_page: NewPage) -> None:
+    with Store.open() as store, seed.alive(store, "class"), served() as (_, port):
+        token, _ = new_secrets(store)
+        page = new_page()
+        page.goto(f"http://127.0.0.1:{port}/?token={token}")
+        for name in (name for name, workload in workloads().items() if not workload.lacks()):
+            page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+            page.goto(f"http://127.0.0.1:{port}/run?workload={name}")
+            expect(page.get_by_role("button", name="Start the run")).to_be_visible()
+            page.locator("details:not([open]) > summary").evaluate_all("folds => folds.forEach((fold) => fold.click())")
+            expect(page.get_by_role("spinbutton", name="Cores per rank")).to_be_visible()
+            for width in WIDTHS:
+                page.set_viewport_size({"width": width, "height": 900})
+                assert page.evaluate(CUT) == [], f"{name}, {width} pixels"

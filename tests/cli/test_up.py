@@ -10,8 +10,8 @@ from workshop.cli import up
 from workshop.cli.main import run
 from workshop.core.ports import free_port, free_ports
 from workshop.store.store import Store
-from workshop.web import child
-from workshop.web.child import Dashboard
+from workshop.web import address
+from workshop.web.address import Dashboard
 
 
 @pytest.mark.real
@@ -41,7 +41,7 @@ def test_a_hubs_pages_can_frame_the_dashboard(workshop_home: Path, monkeypatch: 
         dashboard.start()
 
     monkeypatch.setattr(up, "keep_up", kept)
-    monkeypatch.setattr(child, "serve", lambda command, log: given.append(command))
+    monkeypatch.setattr(address, "serve", lambda command, log: given.append(command))
     mine, labs = map(str, free_ports(2))
     hub = "https://lab.example.org:8000"
     assert run(["up", "--port", mine, "--framed-by", f"{hub}/", "--lab-port", labs]) == 0

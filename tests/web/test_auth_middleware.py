@@ -227,7 +227,7 @@ def test_what_visitors_send_by_mistake_fills_no_log(dashboard: Dashboard) -> Non
 
 
 def test_a_port_in_use_is_one_sentence(dashboard: Dashboard) -> None:
-    command = [sys.executable, "-m", "workshop.web", "--port", str(dashboard.port)]
+    command = [sys.executable, "-m", "workshop.web.server", "--port", str(dashboard.port)]
     second = subprocess.run(command, capture_output=True, text=True, timeout=limit(60), check=False)
     assert second.returncode == 2
     assert "in use" in second.stderr

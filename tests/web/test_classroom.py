@@ -17,7 +17,7 @@ from workshop.course.class_progress import outlines
 from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.web import address, auth, classroom
-from workshop.web.presence import Presence
+from workshop.web.auth_middleware import Presence
 
 
 def test_learners_neither_set_the_pace_nor_answer_nor_remove(store: Store) -> None:
@@ -65,12 +65,6 @@ def test_the_instructor_closes_the_door_and_puts_somebody_out(dashboard: Dashboa
 def test_the_pace_is_a_lab_of_the_course(store: Store) -> None:
     instructor, _ = auth.let_in(store, "instructor", "Instructor")
     labs = outlines()[0]
-    for lab, step, wrong in (("nolab", "", "There is no lab 'nolab'"), ("first", "no", "its exercises are whoami")):
-        with pytest.raises(BadInput, match=wrong):
-            classroom.set_pace(store, instructor, labs, lab, step)
-    for minutes in (0, -1, 1e9):
-        with pytest.raises(BadInput, match="above 0 and at most 600"):
-            classroom.set_timer(store, instructor, minutes)
     classroom.set_timer(store, instructor, 5)
     classroom.set_pace(store, instructor, labs, "first", "whoami")
     pace = classroom.pace(store)

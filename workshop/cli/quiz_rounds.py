@@ -31,7 +31,7 @@ def host(
     from workshop.core.errors import WorkshopError
     from workshop.quiz import reader
     from workshop.web import address
-    from workshop.web.quiz import round_start
+    from workshop.web.quiz import rounds
 
     path = reader.find(deck)
     deck_read = reader.read(path)
@@ -41,7 +41,7 @@ def host(
             raise WorkshopError("No dashboard answers that learners could join; start one with: workshop up")
         if session:
             store.session(session)
-        record = round_start.host(
+        record = rounds.host(
             store,
             deck_read,
             path.absolute().parent,
@@ -49,7 +49,7 @@ def host(
             speed_bonus=speed_bonus,
             vote_twice=vote_twice,
         )
-    links = round_start.links(where, record)
+    links = rounds.links(where, record)
     if as_json:
         common.answer({"round": record.id, "code": record.code, "title": record.title, "links": links})
         return

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workshop.notebook.jupyter.child import JupyterLab
     from workshop.sessions.supervisor import Child
     from workshop.store.store import Store
-    from workshop.web.child import Dashboard
+    from workshop.web.address import Dashboard
 
 Recording = Annotated[
     str | None, typer.Argument(metavar="[FILE]", help="With --replay: a recording that `workshop record` has made.")
@@ -36,7 +36,7 @@ def show_recording(context: typer.Context, file: str | None, host: str, port: st
     from workshop.sessions import replay
     from workshop.sessions.supervisor import check_port
     from workshop.store.read_only import recorded
-    from workshop.web.child import Dashboard
+    from workshop.web.address import Dashboard
 
     if file == "":
         raise BadInput(f"{context.params['recording']} is given without --replay, which shows a recording.")
@@ -105,7 +105,7 @@ def up(
     from workshop.mpi import horovod
     from workshop.sessions.managed_processes import ConductorProcess
     from workshop.sessions.supervisor import check_port, only_one
-    from workshop.web.child import Dashboard
+    from workshop.web.address import Dashboard
 
     placement = common.placement_from({}, **where)
     at = common.site_from(placement, **site)

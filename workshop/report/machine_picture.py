@@ -94,17 +94,19 @@ def placement_cards(
     lines += [line(prediction.advice, "What to change:")] if prediction.advice else []
     lines += [line(prediction.note, tone="about")] if prediction.note else []
     lines += [line(prediction.warning, tone="alarm")] if prediction.warning else []
-    contents = [words(*lines), *_ranks(prediction, rest, widest)]
+    contents = [words(*lines), *rank_table(prediction.rank_map, prediction.machine, rest, widest)]
     shown_commands = [Card(title, title, (code(text.rstrip("\n")),)) for title, text in commands.items()]
     return [Card("placement", "", tuple(contents)), *shown_commands]
 
 
-def _ranks(prediction: Prediction, rest: str, widest: int | None) -> list[Part]:
+def rank_table(
+    rank_map: Mapping[str, Any] | None, machine: Mapping[str, Any] | None, rest: str, widest: int | None = None
+) -> list[Part]:
     """Rank by rank, with Open MPI 4's picture of the binding."""
-    reports = (prediction.rank_map or {}).get("ranks") or []
+    reports = (rank_map or {}).get("ranks") or []
     if not reports:
         return []
-    machine = prediction.machine or topology.machine()
+    machine = machine or topology.machine()
     pictures = [openmpi_bindings.mask(report, machine) for report in reports[:MOST_RANKS]]
     fit = widest is None or max(map(len, pictures)) <= widest
     rows = [

@@ -1,18 +1,25 @@
-"""Where this store's dashboard listens, for commands that link to its pages, and where learners find it."""
+"""Where this store's dashboard listens, for commands that link to its pages, and where learners find it; and its server
+as a child of `workshop up`."""
 
 from __future__ import annotations
 
 import http.client
 import socket
+import sys
+import threading
 import urllib.request
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import segno
 
-from workshop.sessions.managed_processes import url_of
+from workshop.core import config
+from workshop.core.parent_death import guarded
+from workshop.sessions.managed_processes import ChildProcess, serve, url_of, wait_answer
 from workshop.store.store import Store
 
 KEY = "dashboard_address"  # of the store's settings
@@ -85,3 +92,45 @@ def _network_address() -> str:
 def qr_code(text: str) -> str:
     """A QR code as an SVG, in a data URI."""
     return str(segno.make(text).svg_data_uri(border=2, scale=8))
+
+
+READY = 60.0  # seconds
+
+
+@dataclass
+class Dashboard(ChildProcess):
+    """The dashboard's server. Only pages of `framed_by` (origins) may show it in a frame, and only a `proxy` (an
+    address) is believed from where requests come."""
+
+    host: str
+    port: int
+    say: Callable[[str], None]
+    framed_by: str = ""
+    proxy: str = ""
+    name = "dashboard"
+    answers = "The dashboard answers"
+    needed = True
+
+    @property
+    def url(self) -> str:
+        return url_of(self.host, self.port)
+
+    @property
+    def url_here(self) -> str:
+        """Its address for this machine, also where it listens on all of its addresses."""
+        return url_of(ANYWHERE.get(self.host, self.host), self.port)
+
+    def start(self) -> None:
+        if self._process is None:
+            self.say("Starting the dashboard")
+        command = [sys.executable, "-P", "-m", "workshop.web.server", "--host", self.host, "--port", str(self.port)]
+        if self.framed_by:
+            command += ["--framed-by", self.framed_by]
+        if self.proxy:
+            command += ["--proxy", self.proxy]
+        self._process = serve(guarded(command), config.home() / "dashboard.log")
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        assert self._process is not None, "started before"
+        log = config.home() / "dashboard.log"
+        wait_answer("The dashboard", f"{self.url_here}/join", self._process, READY, log, ending)

@@ -1,8 +1,9 @@
 """The authentication middleware, in front of everything, Streamlit's WebSocket included.
 
 Pure ASGI, so that it also sees WebSockets and passes streams on untouched. A visitor with a valid cookie passes, and
-pages read the identity from a header that only this middleware can set; other visitors are sent to /join. It
-remembers who is in (`Visitors`), and closes the WebSockets of visitors who are logged out.
+pages read the identity from a header that only this middleware can set; other visitors are sent to /join. It remembers
+who is in (`Visitors`), and closes the WebSockets of visitors who are logged out. Pages only note in memory who is here
+and what they did last (`Presence`); the watcher of open lines writes the notes of all visitors together.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterable
 from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qs, quote, urlencode
@@ -23,10 +24,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from workshop.core.errors import WorkshopError
 from workshop.store.identities import STAY
-from workshop.store.records import Identity
+from workshop.store.records import Attendance, Identity
 from workshop.store.store import Store
 from workshop.store.tables import INSTRUCTOR
-from workshop.web import auth, presence
+from workshop.web import auth
 
 LOOK = 1.0  # seconds between looks at whether somebody was logged out, by this process or another one
 LOOKUP = 600.0  # seconds after which everybody is looked up again: cookies end by themselves, too
@@ -94,7 +95,7 @@ class Visitors:
             lines = self._lines.values()
             visitors = {identity.id for key in lines if (identity := self._known.get(key)) is not None}
             with suppress(WorkshopError):  # a later look writes it
-                await run_in_threadpool(presence.shared().write, self.store, visitors, time.time())
+                await run_in_threadpool(PRESENCE.write, self.store, visitors, time.time())
 
     async def _look(self) -> None:
         """Forget whom the store does not know as being in any more, and end their lines."""
@@ -245,3 +246,53 @@ def _way_in(scope: Scope) -> str:
     if scope["query_string"]:
         target += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
     return "/join" if target == b"/" else f"/join?next={quote(target, safe='')}"
+
+
+WRITE_EVERY = 20.0  # seconds between writes for the same identity
+PRESENT = 60.0  # seconds without an open page after which somebody counts as gone
+
+
+class Presence:
+    """The presence of all visitors of this process; any thread may use it."""
+
+    def __init__(self) -> None:
+        self._pages: dict[int, str] = {}  # of identities
+        self._parts: dict[int, str] = {}  # of these pages, where one has several
+        self._actions: dict[int, tuple[str, float]] = {}  # that are not written yet
+        self._written: dict[int, float] = {}
+
+    def act(self, identity: Identity, action: str) -> None:
+        """Note the last action of a visitor, in words that follow their name."""
+        self._actions[identity.id] = action, time.time()
+
+    def visit(self, identity: Identity, title: str) -> None:
+        """Note that a visitor draws a page; a page that is only drawn again is no action."""
+        if self._pages.get(identity.id) != title:
+            self._pages[identity.id] = title
+            self._parts.pop(identity.id, None)
+            self.act(identity, f"opened the page {title}")
+
+    def turn(self, identity: Identity, part: str) -> None:
+        """Note which part of the page a visitor reads, such as a section of a lab; this is no action."""
+        self._parts[identity.id] = part
+
+    def page(self, identity: Identity) -> str:
+        """The title and the part of the page that a visitor drew last; "" where it isn't known."""
+        return ", ".join(filter(None, (self._pages.get(identity.id), self._parts.get(identity.id))))
+
+    def write(self, store: Store, visitors: Iterable[int], now: float) -> None:
+        """Write the presence and the actions of those visitors for whom nothing was written lately."""
+        due = {number for number in visitors if now - self._written.get(number, 0.0) >= WRITE_EVERY}
+        if not due:
+            return
+        actions = {number: self._actions.pop(number) for number in due & self._actions.keys()}
+        self._written |= dict.fromkeys(due, now)
+        store.keep_presence(due, now, actions)
+
+
+PRESENCE = Presence()  # in this process's server
+
+
+def is_present(attendance: Attendance, now: float) -> bool:
+    """Whether a page of a learner is open."""
+    return attendance.seen_at is not None and now - attendance.seen_at < PRESENT

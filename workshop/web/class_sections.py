@@ -20,14 +20,13 @@ from workshop.course.progress import (
 from workshop.quiz.results.spreadsheets import Cell, table_csv, when
 from workshop.report.cards import Card, Part, line, table, words
 from workshop.report.figures import theme
-from workshop.report.html import live
 from workshop.report.sentences import dumps
 from workshop.store.read_only import now as as_of
 from workshop.store.read_only import recorded
 from workshop.store.records import Attendance
 from workshop.store.store import Store
 from workshop.web import classroom
-from workshop.web.presence import is_present
+from workshop.web.auth_middleware import is_present
 
 ROSTER = ("learner", "joined", "here now", "last here", "last action", "last action at", "asked for help")
 EVERY = 1.0  # seconds between looks
@@ -117,20 +116,6 @@ class ClassLook:
             "roster": dumps(roster),
             "notes": dumps(self._room.problems),
         }
-
-
-class LearnerLook:
-    """Looks at one learner: every lab with its tries, hints, predictions and quizzes."""
-
-    every = EVERY
-
-    def __init__(self, room: Classroom, name: str) -> None:
-        self._room, self._name = room, name
-
-    def __call__(self) -> Mapping[str, str]:
-        learners, now = self._room.look(self._name).learners, as_of(self._room.store.database)
-        unknown = Card("learner", "", (words(line("Nothing is known of this learner.", tone="about")),))
-        return {"learner": live(learner_cards(learners[0], now) if learners else [unknown]), "name": dumps(self._name)}
 
 
 def _lab(lab: Outline, place: int, learners: list[LearnerProgress]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from workshop.core.errors import BadInput
 from workshop.store.identities import LONGEST_NICKNAME, checked_nickname
 from workshop.store.store import Store
-from workshop.web import auth, limits, request_body, templates
+from workshop.web import auth, limits, templates
 from workshop.web.auth_middleware import set_cookie
 
 
@@ -48,7 +48,7 @@ class CodeForm(ABC):
 
     async def _enter(self, request: Request) -> Response:
         try:
-            form = await request_body.form(request)
+            form = await limits.form(request)
         except BadInput as error:
             return self.page(request, str(error), {}, 413)
         place = await self.find(form.get("code", ""))
@@ -132,7 +132,7 @@ async def log_out(store: Store, cookie: str, request: Request) -> Response:
     if request.method != "POST":
         return templates.page("leave", nickname=identity.nickname, role=identity.role)
     try:
-        form = await request_body.form(request)
+        form = await limits.form(request)
     except BadInput as error:
         return templates.page("plain", 413, title="Log out", words=str(error))
     if form.get("who") != "all":

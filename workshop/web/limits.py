@@ -1,19 +1,23 @@
-"""How many requests each person may send in a minute, and each network address before sign-in. The instructor has no
-limits. The counts are in memory, so a restart forgets them."""
+"""How many requests each person may send in a minute, and each network address before sign-in; bodies of requests, read
+up to a limit. The instructor has no limits. The counts are in memory, so a restart forgets them."""
 
 from __future__ import annotations
 
 import ipaddress
+import json
 from collections.abc import Hashable
-from functools import cache
+from typing import Any
+from urllib.parse import parse_qs
 
 from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from workshop.core.errors import BadInput
 from workshop.web import templates
 from workshop.web.auth_middleware import refuse
 
@@ -23,6 +27,7 @@ UPLOADS = RateLimitItemPerHour(60, namespace="uploads")  # of a person; Streamli
 UPLOAD_PATH = "/_stcore/upload_file/"  # Streamlit's
 WRONG_CODES = RateLimitItemPerMinute(600, namespace="wrong codes")  # of one address
 CODE_PATHS = ("/join", "/quiz")  # a code is read whatever else comes from its address, see `code_form`
+WINDOWS = MovingWindowRateLimiter(MemoryStorage())
 TRY_LATER = 1013  # code of a close: there is too much to do
 
 
@@ -55,7 +60,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 def hit(item: RateLimitItem, key: Hashable) -> bool:
     """Count something for a person, an address or another key. Returns False, and counts nothing, over the limit."""
-    return _windows().hit(item, str(key))
+    return WINDOWS.hit(item, str(key))
 
 
 def client_address(scope: Scope) -> str:
@@ -73,6 +78,30 @@ def network(address: str) -> str:
     return str(read if read.version == 4 else ipaddress.ip_network((read, 64), strict=False))
 
 
-@cache
-def _windows() -> MovingWindowRateLimiter:
-    return MovingWindowRateLimiter(MemoryStorage())
+LARGEST_FORM = 80_000  # bytes: enough to read a nickname of 10,000 characters, which is then refused
+
+
+async def form(request: Request) -> dict[str, str]:
+    """The fields of a form, the first of each name. Raises BadInput."""
+    body = await _body(request, LARGEST_FORM)
+    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+
+
+async def json_object(request: Request, most: int, right: str) -> dict[str, Any]:
+    """The body as a JSON object. Raises BadInput with `right`, a description of the right form."""
+    try:
+        value = json.loads(await _body(request, most))
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise BadInput(f"What was sent can't be read; it should be {right}.")
+    return value
+
+
+async def _body(request: Request, most: int) -> bytes:
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > most:
+            raise BadInput(f"That is far too much; at most {most:,} bytes are read.")
+    return body

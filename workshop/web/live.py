@@ -27,7 +27,7 @@ from workshop.report.sentences import dumps
 from workshop.store.store import Store
 from workshop.web import class_sections
 from workshop.web.actions import only_instructor
-from workshop.web.class_sections import ClassLook, LearnerLook
+from workshop.web.class_sections import ClassLook
 
 MOST_MOMENTS = 128  # of ended runs that are kept for the next one who asks
 SHARE = 0.25  # of the time that one poller may keep a thread and the database busy
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 # Each reads one thing from the store, in a worker thread and never twice at a time. A call returns sections that may
 # have changed, as JSON; `every` has the seconds until the next look.
-LiveSource = RunLook | SessionLook | ClassLook | LearnerLook
+LiveSource = RunLook | SessionLook | ClassLook
 
 
 class Topic:
@@ -147,9 +147,8 @@ def routes(store: Store) -> list[BaseRoute]:
         await watch(websocket, lambda: store.session(name), ("session", name), lambda: SessionLook(store, name))
 
     async def classroom(websocket: WebSocket) -> None:
-        identity, name = websocket.state.identity, websocket.query_params.get("learner", "")
-        look = partial(LearnerLook, room, name) if name else partial(ClassLook, room)
-        await watch(websocket, lambda: only_instructor(identity), ("learner" if name else "class", name), look)
+        identity = websocket.state.identity
+        await watch(websocket, lambda: only_instructor(identity), ("class", ""), partial(ClassLook, room))
 
     moment_of = lru_cache(MOST_MOMENTS)(partial(moment, store))  # a class that replays a run asks for the same ones
 

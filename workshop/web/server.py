@@ -1,33 +1,42 @@
-"""The server: Streamlit and everything beside it in one ASGI process."""
+"""The server: Streamlit and everything beside it in one ASGI process; artifacts of runs, and the dashboard's own
+scripts, styles and fonts."""
 
 from __future__ import annotations
 
+import argparse
+import gzip
 import logging
+import mimetypes
 import resource
 import sys
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.resources import files
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import uvicorn
 from starlette.convertors import IntegerConvertor, StringConvertor, register_url_convertor
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from workshop import registry
 from workshop.core import config
 from workshop.core.environment import raise_limits
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.report import html
 from workshop.report.figures import theme
 from workshop.sessions.supervisor import check_port
 from workshop.store.read_only import recorded
+from workshop.store.records import Artifact
 from workshop.store.store import Store
-from workshop.web import actions, address, artifacts, live, templates
+from workshop.web import actions, address, live, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
 from workshop.web.code_form import Join, log_out
 from workshop.web.limits import LimitMiddleware
@@ -104,7 +113,7 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             Route("/accessibility", lambda _: templates.page("accessibility")),
             leave,
             *live.routes(store),
-            *artifacts.routes(store),
+            *artifact_routes(store),
             *actions.routes(store),
             *quiz.routes(store, cookie_name(port)),
             *_streamlit_routes(),
@@ -184,3 +193,110 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
         forwarded_allow_ips=proxy or None,
         lifespan="on",
     )
+
+
+FOR_EVER = "private, max-age=31536000, immutable"
+INLINE = ("image/png", "image/jpeg", "text/plain", "application/json")
+# What a browser shows of an artifact can neither run scripts nor reach anything.
+SEALED = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+PRESSED = (".js", ".css", ".svg")
+
+
+def artifact_routes(store: Store) -> list[BaseRoute]:
+    def artifact(request: Request) -> Response:
+        try:
+            run = store.run(request.path_params["run"])  # addresses may hold numbers that no run can have
+            stored_artifact = store.artifact(run.id, request.path_params["name"])
+        except BadInput as error:
+            return PlainTextResponse(str(error), 404)
+        etag = f'"{stored_artifact.sha256}"'
+        headers = {
+            "etag": etag,
+            "cache-control": FOR_EVER
+            if is_version(request.query_params.get("v", ""), stored_artifact)
+            else "private, no-cache",
+            "content-security-policy": SEALED,
+        }
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        media_type = shown_as(stored_artifact)
+        if media_type not in INLINE or "download" in request.query_params:
+            file_name = quote(stored_artifact.name.rpartition("/")[2])
+            headers["content-disposition"] = f"attachment; filename*=UTF-8''{file_name}"
+        return Response(stored_artifact.data or b"", media_type=media_type, headers=headers)
+
+    def asset(request: Request) -> Response:
+        name = request.path_params["name"]
+        path = assets().get(name)
+        if path is None:
+            return PlainTextResponse("There is no such asset.", 404)
+        kind = mimetypes.guess_type(name)[0] or "application/octet-stream"
+        # Browsers ask anew for the scripts of quizzes, so that those of different versions are never mixed.
+        age = "no-cache" if name.startswith("quiz/") else "max-age=86400"
+        etag = f'"{path.stat().st_mtime_ns}"'
+        headers = {"cache-control": f"public, {age}", "vary": "accept-encoding", "etag": etag}
+        if request.headers.get("if-none-match") == etag:
+            return Response(status_code=304, headers=headers)
+        press = name.endswith(PRESSED) and "gzip" in request.headers.get("accept-encoding", "")
+        data = _read(path, press)
+        if press:
+            headers["content-encoding"] = "gzip"
+        return Response(data, media_type=kind, headers=headers)
+
+    return [Route("/artifact/{run:int}/{name:path}", artifact), Route("/assets/{name:path}", asset)]
+
+
+def is_version(version: str, artifact: Artifact) -> bool:
+    """Whether an address names just this content."""
+    return len(version) >= 16 and artifact.sha256.startswith(version)
+
+
+def shown_as(artifact: Artifact) -> str:
+    """The media type for a browser; photos that came as inputs are known by their first bytes."""
+    if artifact.media_type == "application/octet-stream" and artifact.data:
+        if artifact.data.startswith(b"\xff\xd8\xff"):
+            return "image/jpeg"
+        if artifact.data.startswith(b"\x89PNG\r\n\x1a\n"):
+            return "image/png"
+    return artifact.media_type
+
+
+@cache
+def assets() -> dict[str, Path]:
+    """Our own files, the plotly.js that came with the plotly package, and the font that came with Streamlit."""
+    here = Path(__file__).parent
+    own_files = {path.name: path for path in (here / "static").iterdir()}
+    own_files |= {f"quiz/{path.name}": path for path in (here / "quiz" / "static").iterdir()}
+    fonts = Path(str(files("streamlit") / "static" / "static" / "media")).glob("SourceSansVF-Upright*.woff2")
+    others = {
+        "plotly.min.js": Path(str(files("plotly") / "package_data" / "plotly.min.js")),
+        "palette.css": Path(html.__file__).with_name("palette.css"),
+    }
+    if font := next(fonts, None):
+        others["source-sans.woff2"] = font
+    return own_files | others
+
+
+@cache
+def _read(path: Path, pressed: bool) -> bytes:
+    data = path.read_bytes()
+    return gzip.compress(data, 6) if pressed else data
+
+
+def main() -> None:
+    """Serve the dashboard."""
+    parser = argparse.ArgumentParser(prog="python -m workshop.web.server", description=main.__doc__)
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument("--port", type=int, default=8501)
+    parser.add_argument("--framed-by", default="", help="origins whose pages may show these in a frame")
+    parser.add_argument("--proxy", default="", help="address of a reverse proxy that tells from where requests come")
+    options = parser.parse_args()
+    try:
+        serve(options.host, options.port, options.framed_by, options.proxy)
+    except WorkshopError as error:
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,4 +1,4 @@
-"""Blocks that several pages have."""
+"""Blocks that several pages have, and forms of fields and placements."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.support import limit
+from workshop import mpi
+from workshop.core.errors import BadInput
+from workshop.web.pages import fields
 
 
 def run(page: AppTest) -> AppTest:
@@ -86,22 +89,6 @@ def test_a_table_has_the_chosen_records_too_and_they_are_picked() -> None:
     assert sorted(page.session_state["picked"]) == [7, 9]
 
 
-def _filters() -> None:
-    import streamlit as st
-
-    from workshop.web.pages import blocks
-
-    st.session_state["chosen"] = blocks.filters({"Who": ["ada", "bob"], "Status": {"failed": 1}})
-
-
-def test_filters_leave_all_in_at_first() -> None:
-    page = drawn(_filters)
-    assert page.session_state["chosen"] == [None, None]
-    page.selectbox[0].set_value("bob")
-    assert run(page).session_state["chosen"] == ["bob", None]
-    assert page.selectbox[1].options == ["all", "failed"]
-
-
 def _abreast() -> None:
     from workshop.web.pages import blocks
 
@@ -128,3 +115,32 @@ def test_something_is_done_after_a_yes() -> None:
     assert [one.value for one in page.markdown] == ["It ends."]
     page.button[0].click()
     assert [one.value for one in run(page).markdown] == ["It ends.", "ended"]
+
+
+def test_lines_become_a_mapping() -> None:
+    assert fields._mapping("A=1\n\n B = x=y \n", "Environment") == {"A": "1", "B": "x=y"}
+    with pytest.raises(BadInput, match="NAME=value"):
+        fields._mapping("A", "Environment")
+
+
+def _draw() -> None:
+    import streamlit as st
+
+    from workshop.web.pages.fields import placement_form
+
+    given = {"ranks": 3, "hosts": [{"name": "a", "slots": 3}], "mpi": "openmpi"}
+    st.session_state["read"] = placement_form(given, "here")
+
+
+@pytest.mark.parametrize("others", [(), ("mpich",)])
+def test_it_begins_with_what_is_given(monkeypatch: pytest.MonkeyPatch, others: tuple[str, ...]) -> None:
+    monkeypatch.setattr(mpi, "installed", lambda: ["openmpi", *others])
+    page = AppTest.from_function(_draw, default_timeout=limit(30)).run()
+    assert not page.exception
+    page.number_input(key="here-ranks").set_value(4).run()
+    read = page.session_state["read"]
+    assert (read["ranks"], read["mpi"]) == (4, "openmpi")
+    assert read["hosts"] == [{"name": "a", "slots": 3}], "hosts are the session's"
+    offered = [one.key for one in (*page.segmented_control, *page.selectbox)]
+    assert ("here-mpi" in offered) == bool(others), "MPIs can be chosen where there are several"
+    assert set(fields.FOLDED) <= set(read) | {"mpi"}

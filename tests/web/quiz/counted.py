@@ -12,7 +12,7 @@ from tests.web.dashboard import Visitor
 from tests.web.serving import served
 from workshop.store.records import QuizRound
 from workshop.store.store import Store
-from workshop.web import artifacts, auth
+from workshop.web import auth, server
 from workshop.web.auth_middleware import cookie_name
 from workshop.web.quiz import results
 
@@ -40,5 +40,5 @@ def counted(store: Store) -> Iterator[Counted]:
     for role, name in (("instructor", "Instructor"), *(("player", player.nickname) for player in played.players)):
         people[name], secrets[name] = auth.let_in(store, role, name)
     before, this = keep(store, whole_class(LEARNERS, 5), people), keep(store, played, people)
-    with served(store, lambda port: [*results.routes(store), *artifacts.routes(store)]) as port:
+    with served(store, lambda port: [*results.routes(store), *server.artifact_routes(store)]) as port:
         yield Counted(store, port, this, before, secrets)

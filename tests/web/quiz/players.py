@@ -14,7 +14,7 @@ from tests.support import limit
 from tests.web.dashboard import Dashboard, Visitor
 from workshop.quiz import reader
 from workshop.store.records import QuizRound
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 
 PATIENCE = limit(60)  # seconds; a run that is waited for may have to compile first
 DECK = """
@@ -31,7 +31,7 @@ questions:
 
 
 def begin(dashboard: Dashboard, text: str = DECK, **wishes: Any) -> QuizRound:
-    return round_start.host(dashboard.store, reader.parse(text, "try.yaml"), **wishes)
+    return rounds.host(dashboard.store, reader.parse(text, "try.yaml"), **wishes)
 
 
 def join(dashboard: Dashboard, record: QuizRound, nickname: str = "Ada", visitor: Visitor | None = None) -> Visitor:

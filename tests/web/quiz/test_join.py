@@ -11,7 +11,7 @@ from tests.web.quiz.players import begin, join, line
 from workshop.store.store import Store
 from workshop.store.tables import quiz_players
 from workshop.web.auth import hashed
-from workshop.web.quiz.participants import MOST_PLAYERS
+from workshop.web.quiz.round import MOST_PLAYERS
 
 FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
 RAINBOW = "\U0001f3f3\ufe0f\u200d\U0001f308"

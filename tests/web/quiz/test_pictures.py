@@ -8,7 +8,7 @@ from tests.web.dashboard import Dashboard
 from tests.web.quiz.players import join, line
 from workshop.quiz import reader
 from workshop.store.records import QuizRound
-from workshop.web.quiz import round_start
+from workshop.web.quiz import rounds
 
 PICTURE = "<svg xmlns='http://www.w3.org/2000/svg'><rect width='4' height='4'/></svg>"
 DECK = """
@@ -22,7 +22,7 @@ questions:
 
 def begin(dashboard: Dashboard, folder: Path) -> QuizRound:
     (folder / "a.svg").write_text(PICTURE)
-    return round_start.host(dashboard.store, reader.parse(DECK, "drawn.yaml", folder), folder)
+    return rounds.host(dashboard.store, reader.parse(DECK, "drawn.yaml", folder), folder)
 
 
 def test_a_picture_comes_with_its_question(dashboard: Dashboard, tmp_path: Path) -> None:

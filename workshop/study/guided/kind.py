@@ -212,26 +212,24 @@ def kind(guide: Guide) -> Kind:
         partial(more, guide),
         partial(total, guide),
         cards="workshop.study.guided.cards:cards",
-        view="workshop.web.pages.guided_study:view",
+        view="workshop.web.pages.study_view:view",
         elsewhere=f"`workshop study run {guide.kind}`, or the dashboard's page {guide.page}",
     )
 
 
 NEAR = 0.15  # share of the measured value within which a guess is right
 LOOKED = "shown"  # stored key for learners who looked without a guess
-# x: times as fast; %: a percentage; points between two percentages; a count of something, or memory.
-Unit = Literal["x", "%", "points", "threads", "ranks", "MB", "MiB"]
 
 
 @dataclass(frozen=True)
 class NumberGuess:
-    """A guess that is a number."""
+    """A guess that is a number. Its unit may be x: times as fast."""
 
     question: str
-    unit: Unit
-    low: float
-    high: float
-    step: float
+    unit: str
+    low: float = -1e12
+    high: float = 1e12
+    step: float = 0.01
 
 
 @dataclass(frozen=True)
@@ -252,11 +250,6 @@ class Answer:
 
 
 Ask = NumberGuess | ChoiceGuess
-
-
-def about(study_id: int, step: str) -> str:
-    """The name under which a guess is stored."""
-    return f"study/{study_id}/{step}"
 
 
 def check(ask: Ask, value: Any) -> float | str:

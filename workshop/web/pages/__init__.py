@@ -4,7 +4,7 @@ A page is a function that draws with Streamlit; an extension names it in a `work
 
     import streamlit as st
 
-    from workshop.web.pages import cards, frame, links
+    from workshop.web.pages import frame
 
 
     def page() -> None:
@@ -12,14 +12,13 @@ A page is a function that draws with Streamlit; an extension names it in a `work
         session = frame.choose_session()
         runs = frame.store().runs(workload="hello", limit=10)
         for run in runs:
-            links.run_link(run.id, f"Run {run.id}")
+            frame.run_link(run.id, f"Run {run.id}")
 
-`frame` has the store, the visitor, the page's heading and the session that it is about; `blocks` has tables to pick
-from, errors as sentences and questions before something is done; `cards` draws cards of `workshop.report.cards`;
-`fields` makes forms of pydantic models, such as a placement; `live` shows a run or a session while it
-goes on; `links` leads to other pages; `studies` is the page of studies; `navigation` shows the bar with the six
-places. Words that
-somebody else wrote go through `frame.plain`.
+`frame` has the store, the visitor, the page's heading, the session that it is about, and links to other pages; `blocks`
+has tables to pick from, errors as sentences, questions before something is done, and cards of `workshop.report.cards`;
+`fields` makes forms of pydantic models, such as a placement; `live` shows a run or a session while it goes on;
+`studies` is the page of studies; `navigation` shows the bar with the six places. Words that somebody else wrote go
+through `frame.plain`.
 
 The workshop's own pages are the modules of `app/views`.
 """
@@ -37,7 +36,7 @@ EXTENSION = Extension(
         Page("labs", "Labs", "menu_book", "views.labs:page", group="labs", order=0),
         Page("run", "New run", "play_circle", "views.run:page", group="run", order=0),
         Page("history", "All runs", "history", "views.history:page", group="run", order=10),
-        Page("explore", "Explore", "explore", "views.explore:page", order=0),
+        Page("explore", "Explore", "explore", "workshop.web.pages.navigation:explore", order=0),
         Page("quizzes", "Quiz", "quiz", "views.quizzes:page", group="quiz", order=0),
         Page("progress", "Class", "groups", "views.progress:page", group="class", order=0, roles=_INSTRUCTOR),
         Page("session", "Session", "memory", "views.session:page", group="class", order=10),

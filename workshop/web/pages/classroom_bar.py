@@ -1,5 +1,11 @@
-"""The class's part of the bar: for the instructor the code and the run that goes on, for learners the pace and help.
-Beside it stands the visitor's menu."""
+"""The class's part of the bar, with the visitor's menu: for the instructor the code and the run that goes on, for
+learners the pace and help. And the projector, which everybody in the room looks at, with large type and nothing to
+press.
+
+`?projector=1` shows it in place of the page Run, for one run, and in place of the page Session, where it follows the
+class: the live round that goes on, else the run that is pinned, else the run that goes on or has just ended, else the
+class with its code.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +17,18 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.core.words import verb
 from workshop.course.progress import time_ago
-from workshop.store.records import Identity
+from workshop.report.sentences import rest_words, state_words
+from workshop.store import read_only
+from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.web import address, classroom
+from workshop.web import address, auth_middleware, classroom
 from workshop.web.classroom import ClassState, Pace
-from workshop.web.pages import frame, links
+from workshop.web.pages import blocks, frame
+from workshop.web.pages.live import run_view
 from workshop.web.templates import render
 
 FRESH = 3.0  # seconds for which all pages show the same look at the class
@@ -46,8 +56,8 @@ def _menu(identity: Identity) -> None:
     icon = "school" if identity.role == "instructor" else "person"
     with st.container(key="menu", width="content"), st.popover("Menu", icon=":material/menu:"):
         st.markdown(f":material/{icon}: {frame.plain(identity.nickname)}")
-        links.link("labs", "Glossary", ":material/book_2:", {"show": "glossary"})
-        links.link("labs", "Dictionary of frameworks and launchers", ":material/translate:", {"show": "dictionary"})
+        frame.link("labs", "Glossary", ":material/book_2:", {"show": "glossary"})
+        frame.link("labs", "Dictionary of frameworks and launchers", ":material/translate:", {"show": "dictionary"})
         lab = address.jupyterlab(frame.store(), st.context.url or "") if identity.role == "instructor" else None
         st.html(render("dashboard/menu", lab=lab))
 
@@ -77,13 +87,13 @@ def _instructor_line(store: Store, identity: Identity) -> None:
     room = _look(store)
     with st.container(horizontal=True, vertical_alignment="center", key="facts"):
         draw_pace(room.pace)
-        links.link("progress", f"{room.present} of {room.learners} here", ":material/group:")
+        frame.link("progress", f"{room.present} of {room.learners} here", ":material/group:")
         if waiting := len(room.waiting):
             with st.container(key="help", width="content"):
-                links.link("progress", f"{waiting} {verb(waiting, 'asks', 'ask')} for help", ":material/back_hand:")
+                frame.link("progress", f"{waiting} {verb(waiting, 'asks', 'ask')} for help", ":material/back_hand:")
         if room.run_id is not None:
-            links.run_link(room.run_id, f"Run {room.run_id}", ":material/play_arrow:")
-        links.project()
+            frame.run_link(room.run_id, f"Run {room.run_id}", ":material/play_arrow:")
+        frame.project()
 
 
 def _learner_line(store: Store, identity: Identity) -> None:
@@ -132,3 +142,74 @@ def _help_requests(identity: Identity) -> None:
             )
             change = (classroom.answer_help, store, identity, attendance.id)
             st.button("Answered", key=f"answered-{attendance.id}", on_click=_change, args=change)
+
+
+PARAMETER = "projector"
+PROJECTOR_EVERY = 3.0  # seconds between looks at what to show
+LINGER = 300.0  # seconds for which a run is shown after its end
+MOST_NAMES = 48  # nicknames that are shown
+
+
+def requested() -> bool:
+    """Whether the address says that the page is for the projector."""
+    return PARAMETER in st.query_params
+
+
+def run_screen(run: RunRecord) -> None:
+    """Show one run."""
+    with st.container(key="projector"):
+        run_view(run.id, frame.visitor(), projector=True)
+
+
+def class_screen(session: SessionRecord | None) -> None:
+    """Show what the class does; for the instructor, since the code is on it."""
+    identity = frame.visitor()
+    if identity.role != "instructor":
+        st.info("The projector's page is for the instructor.", icon=":material/info:")
+        return
+    with st.container(key="projector"):
+        st.fragment(run_every=PROJECTOR_EVERY)(_draw)(frame.store(), identity, session)
+
+
+def _draw(store: Store, identity: Identity, session: SessionRecord | None) -> None:
+    rounds = store.rounds("live", going_on=True)
+    if rounds and frame.recorded() is None:
+        blocks.leave(f"/quiz/{rounds[0].id}/projector?follow=class")
+        return
+    draw_pace(classroom.pace(store))
+    run = current_run(store)
+    if run is not None:
+        run_view(run.id, identity, projector=True)
+    else:
+        st.html(_class(store, session and store.session(session.name)))
+
+
+def current_run(store: Store) -> RunRecord | None:
+    """The run that is pinned, else the class's newest run that goes on or has ended lately; None without one."""
+    if (pinned := classroom.pinned_run(store)) is not None:
+        return store.run(pinned)
+    public = {session.id for session in store.sessions() if not session.private}
+    since = read_only.now(store.database) - LINGER
+    started = (run for run in store.runs(limit=20) if run.started_at is not None and run.session_id in public)
+    return next((run for run in started if not run.ended or (run.finished_at or 0.0) > since), None)
+
+
+def _class(store: Store, session: SessionRecord | None) -> str:
+    """The way in, the pace, the session and who is here, as HTML."""
+    now = time.time()
+    names = [attendance.nickname for attendance in store.attendances() if auth_middleware.is_present(attendance, now)]
+    present = (
+        f"{words.count(len(names), 'learner')} {words.verb(len(names), 'is', 'are')} here"
+        if names
+        else "Nobody is here yet."
+    )
+    state = state_words(session) if session is not None and session.up else rest_words(session)
+    return render(
+        "dashboard/projector",
+        recorded=frame.recorded() is not None,
+        words=" ".join(filter(None, (classroom.pace(store).words, state))),
+        present=present,
+        names=names,
+        most=MOST_NAMES,
+        **invitation(store),
+    )

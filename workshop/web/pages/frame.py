@@ -1,19 +1,23 @@
-"""The frame of every page: the store, the visitor, the session, and the heading."""
+"""The frame of every page: the store, the visitor, the session, the heading, and links to other pages by their
+names."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
 from workshop import web
+from workshop.registry import workload_title
 from workshop.report.html import STYLE as CARDS
-from workshop.report.sentences import rest_words
+from workshop.report.sentences import rest_words, who
 from workshop.store.read_only import RecordingOrigin
 from workshop.store.read_only import recorded as recorded_in
-from workshop.store.records import Identity, SessionRecord
+from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
-from workshop.web import presence
+from workshop.web import auth_middleware
 from workshop.web.auth_middleware import IDENTITY_HEADER
 from workshop.web.templates import render
 
@@ -48,11 +52,6 @@ def recorded() -> RecordingOrigin | None:
     return recorded_in(store().database)
 
 
-def marked(page: str) -> bytes:
-    """A page for a file, which says itself where it is from."""
-    return page.replace("<body>", f"<body>{render('recording')}", 1).encode()
-
-
 def not_up(session: SessionRecord | None) -> str:
     """Why nothing can be run now and what one can do meanwhile, as Markdown; "" where it can."""
     return plain("Nothing can be run in a recording." if recorded() is not None else rest_words(session))
@@ -77,7 +76,7 @@ def heading(title: str, words: str = "") -> Identity:
             with st.container(key=f"beside-{page.url_path}{'-here' if page.title == title else ''}", width="content"):
                 st.page_link(page)
     if recorded() is None:
-        presence.shared().visit(identity, title)
+        auth_middleware.PRESENCE.visit(identity, title)
     if words:
         st.markdown(words)
     return identity
@@ -103,3 +102,51 @@ def choose_session() -> SessionRecord | None:
 def plain(text: str) -> str:
     """Somebody's words as they are, for a place that reads Markdown."""
     return "".join(f"\\{character}" if character in "\\`*_{}[]()<>#+-.!|~$:&" else character for character in text)
+
+
+DECLARED = "declared-pages"  # where a visitor's session keeps its pages by name
+
+
+def link(
+    page: str, label: str, icon: str | None = None, query: Mapping[str, str] | None = None, about: str | None = None
+) -> None:
+    """A link to a page, with Markdown `about` it; a page that the visitor doesn't have is named without a link."""
+    if (declared := _declared().get(page)) is not None:
+        st.page_link(declared, label=label, icon=icon, query_params=query, help=about)
+    else:
+        st.markdown(label)
+
+
+def go(page: str, query: Mapping[str, str] | None = None) -> None:
+    """Leave this page for another one, where the visitor has that."""
+    if (declared := _declared().get(page)) is not None:
+        st.switch_page(declared, query_params=query)
+
+
+def project() -> None:
+    """A link that opens the projector's page, which follows the class, in another tab."""
+    st.html(render("dashboard/project_link"), width="content")
+
+
+def run_link(run_id: int, label: str, icon: str | None = ":material/monitoring:") -> None:
+    """A link to a run's page."""
+    link("run", label, icon, {"run": str(run_id)})
+
+
+def run_links(runs: Iterable[RunRecord]) -> None:
+    """Links to runs, one a line, with how each stands and who submitted it."""
+    for run in runs:
+        run_link(
+            run.id,
+            f"Run {run.id} · {plain(workload_title(run.workload))} · {run.status} · {plain(who(run))}",
+        )
+
+
+def compare_link(run_ids: Iterable[int]) -> None:
+    """A link to two runs side by side."""
+    link("history", "Compare the two", ":material/compare:", {"compare": ",".join(map(str, run_ids))})
+
+
+def _declared() -> Mapping[str, Any]:
+    declared: Mapping[str, Any] = st.session_state.get(DECLARED, {})
+    return declared

@@ -15,14 +15,13 @@ from workshop.store.records import Identity
 from workshop.store.store import Store
 from workshop.web import classroom
 from workshop.web.class_sections import learner_cards
-from workshop.web.pages import cards, frame, links
+from workshop.web.pages import blocks, frame
 
 RECENT = 5  # runs that are listed
 
 
-def _progress(identity: Identity) -> Class:
-    """The progress of a visitor alone. All visitors share the descriptions of the labs."""
-    name = learner.browser_name(frame.store(), identity)
+def progress(name: str) -> Class:
+    """The progress of one learner alone. All visitors share the descriptions of the labs."""
     return _classroom(frame.store().database.where, frame.store()).look(name)
 
 
@@ -33,7 +32,7 @@ def _classroom(where: str, _store: Store) -> Classroom:
 
 def labs_of(identity: Identity) -> Sequence[LabStanding]:
     """Return the progress of a visitor in all labs, in the order of the course."""
-    class_ = _progress(identity)
+    class_ = progress(learner.browser_name(frame.store(), identity))
     return class_.learners[0].labs if class_.learners else tuple(LabStanding(lab) for lab in class_.labs)
 
 
@@ -67,26 +66,26 @@ def show(identity: Identity) -> None:
         if step is None:
             st.markdown("You have done every lab. Compare your runs in *All runs*, or set up a run of your own.")
             if st.button("Set up a run of your own", type="primary", icon=":material/play_circle:"):
-                links.go("run")
+                frame.go("run")
         else:
             st.markdown(frame.plain(step.words))
             if step.lab and st.button(step.label, type="primary", icon=":material/menu_book:"):
                 part = {"part": str(pace.part)} if step.lab == pace.lab else {}
-                links.go("labs", {"lab": step.lab, **part})
+                frame.go("labs", {"lab": step.lab, **part})
             if step.address:
                 st.link_button(step.label, step.address, type="primary", icon=":material/quiz:")
     runs = frame.store().runs(submitted_by=identity.nickname, limit=RECENT)
-    own_progress = next(iter(_progress(identity).learners), None)
+    own_progress = next(iter(progress(learner.browser_name(frame.store(), identity)).learners), None)
     if own_progress is not None and own_progress.last is None:
         own_progress = None  # on the roster, and nothing is begun
     if not runs and own_progress is None:
         return
     st.markdown("#### What you did and predicted")
-    links.run_links(runs)
+    frame.run_links(runs)
     if own_progress is not None:
         lab_cards = {card.name: card for card in learner_cards(own_progress, now(frame.store().database))}
         latest = own_progress.last.lab.name if own_progress.last is not None else ""
-        cards.show_page([card for name, card in lab_cards.items() if name == latest], "home")
+        blocks.show_page([card for name, card in lab_cards.items() if name == latest], "home")
         if earlier := [card for name, card in lab_cards.items() if name not in ("learner", latest)]:
             with st.expander("Other labs that you have begun", icon=":material/menu_book:"):
-                cards.show_page(earlier, "home-other")
+                blocks.show_page(earlier, "home-other")

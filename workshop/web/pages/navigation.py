@@ -1,10 +1,22 @@
-"""The dashboard's navigation: a bar with six places, and the pages of all extensions in them."""
+"""The dashboard's navigation: a bar with six places, and the pages of all extensions in them.
+
+Drawings take turns: Streamlit would draw all at once, and then every page is slow. As many are drawn at once as there
+are cores, one of each person. The instructor comes first, then who was served longest ago: so who opens a page doesn't
+wait for those who move sliders. Streamlit itself keeps only a page's newest request.
+"""
 
 from __future__ import annotations
 
+import base64
 import logging
-from collections.abc import Mapping, Sequence
+import os
+import threading
+import time
+from bisect import insort
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from typing import Any
 
 import streamlit as st
@@ -13,8 +25,10 @@ from streamlit.errors import FragmentHandledException, StreamlitAPIException
 from workshop import registry
 from workshop.extension import Group, Page, load
 from workshop.store.records import Identity
-from workshop.web.pages import classroom_bar, drawing_turns, frame, links, projector
+from workshop.web.pages import blocks, classroom_bar, frame
+from workshop.web.templates import render
 
+ABREAST = 3  # cards
 LOG = logging.getLogger(__name__)
 PLACES: Mapping[Group, tuple[str, str]] = {
     "home": ("Home", "home"),
@@ -30,14 +44,14 @@ def navigate(root: str) -> None:
     """Draw the bar, and the page that the visitor has chosen. The page named `root` stands at the root address,
     wherever it is in the order."""
     identity = frame.visitor()
-    with drawing_turns.shared().take(identity):
+    with TURNS.take(identity):
         _navigate(root, identity)
 
 
 def _navigate(root: str, identity: Identity) -> None:
     visible = visible_pages(identity)
     declared = {page.name: _declared(page, page.name == root) for page in visible}
-    st.session_state[links.DECLARED] = declared
+    st.session_state[frame.DECLARED] = declared
     chosen = st.navigation(list(declared.values()), position="hidden")
     name = next((name for name, page in declared.items() if page.url_path == chosen.url_path), root)
     st.session_state[frame.PAGE] = page = next(page for page in visible if page.name == name)
@@ -48,7 +62,7 @@ def _navigate(root: str, identity: Identity) -> None:
     elif len(beside) == 1:
         beside = []
     st.session_state[frame.BESIDE] = [declared[page.name] for page in beside]
-    if not projector.requested():
+    if not classroom_bar.requested():
         _bar(identity, here, visible)
     chosen.run()
 
@@ -74,8 +88,22 @@ def _bar(identity: Identity, here: Group, visible: Sequence[Page]) -> None:
                 if group in first:
                     title, icon = PLACES[group]
                     with st.container(key=f"place-{group}{'-here' if group == here else ''}", width="content"):
-                        links.link(first[group].name, title, f":material/{icon}:")
+                        frame.link(first[group].name, title, f":material/{icon}:")
         classroom_bar.bar(identity)
+
+
+def explore() -> None:
+    """The page Explore: a card for each tool, with its picture."""
+    identity = frame.heading("Explore")
+    tools = [page for page in visible_pages(identity) if page.group == "explore" and page.name != "explore"]
+    for column, tool in blocks.abreast(tools, ABREAST):
+        with column, st.container(border=True, height="stretch", key=f"tool-{tool.name}"):
+            if tool.picture is not None:
+                image = base64.b64encode(tool.picture.read_bytes()).decode()
+                st.html(render("dashboard/tool", image=image))
+            frame.link(tool.name, f"**{frame.plain(tool.title)}**", f":material/{tool.icon}:")
+            if tool.summary:
+                st.markdown(frame.plain(tool.summary))
 
 
 def _declared(page: Page, default: bool) -> Any:
@@ -101,6 +129,50 @@ def broken(page: Page, error: BaseException) -> None:
     """Say in a sentence that a page can't be shown. The traceback goes to the dashboard's log."""
     LOG.error("The page %s (%s) can't be shown.", page.title, page.function, exc_info=error)
     why = " ".join(str(error).split()) or type(error).__name__
-    if isinstance(error, ModuleNotFoundError) and error.name == "altair":
-        why = "Streamlit's own charts need altair, which is not installed; draw the figure with Plotly and draw_figure"
     st.error(frame.plain(f"The page {page.title} can't be shown: {why.rstrip('.')}."), icon=":material/error:")
+
+
+LONGEST_TURN = 5.0  # seconds after which a drawing, which then waits for something, holds nobody up
+
+
+class DrawingTurns:
+    """Any thread may take a turn."""
+
+    def __init__(self, places: int) -> None:
+        self._places = places
+        self._changed = threading.Condition()
+        self._since: dict[int, float] = {}  # by identity, the beginning of the newest drawing
+        self._served: dict[int, float] = {}  # by identity, the end of the newest drawing
+        self._waiting: list[tuple[bool, float, int, int]] = []  # (is no instructor, served, number, identity), in order
+        self._numbers = count()
+
+    @contextmanager
+    def take(self, identity: Identity) -> Iterator[None]:
+        """Wait for a turn, and keep it for as long as a block lasts."""
+        with self._changed:
+            served = self._served.get(identity.id, 0.0)
+            ticket = (identity.role != "instructor", served, next(self._numbers), identity.id)
+            insort(self._waiting, ticket)
+            while self._next() != ticket:
+                self._changed.wait(LONGEST_TURN / 5)
+            self._waiting.remove(ticket)
+            since = self._since[identity.id] = time.monotonic()
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._served[identity.id] = time.monotonic()
+                if self._since.get(identity.id) == since:
+                    del self._since[identity.id]
+                self._changed.notify_all()
+
+    def _next(self) -> tuple[bool, float, int, int] | None:
+        now = time.monotonic()
+        drawing = {identity for identity, since in self._since.items() if now - since < LONGEST_TURN}
+        if len(drawing) >= self._places:
+            return None
+        return next((ticket for ticket in self._waiting if ticket[-1] not in drawing), None)
+
+
+TURNS = DrawingTurns(len(os.sched_getaffinity(0)))  # of this process's server

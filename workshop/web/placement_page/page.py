@@ -15,18 +15,19 @@ from workshop.core.words import listed
 from workshop.mpi import mapper, reports
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import Read
-from workshop.mpi.reports.openmpi_bindings import mask
 from workshop.registry import first_workload
 from workshop.report.analysis.difference import AS_MEANT, Difference, aligned, difference, sentences
 from workshop.report.analysis.threads import oversubscription
+from workshop.report.cards import Card
 from workshop.report.failures import failures
 from workshop.report.figures.machine import machine_picture, sharing_words
+from workshop.report.machine_picture import rank_table
 from workshop.report.panels.outcome import LEGEND
 from workshop.store.records import Identity, SessionRecord
 from workshop.web import actions
 from workshop.web.pages import blocks, frame
-from workshop.web.pages.guided_failures import guided_failures
 from workshop.web.pages.live import draw_figure, run_view
+from workshop.web.pages.predictions import guided_failures
 from workshop.web.placement_page import composition
 from workshop.web.placement_page.composition import Composition
 
@@ -42,14 +43,18 @@ LONGEST_ANSWER = 5.0  # seconds for one answer: whoever asks about the largest m
 MOST_UNITS = 1024  # processing units that a picture has room for
 NOTATION = """Open MPI's notation: brackets are packages, / stands between cores, each letter is a hardware thread,
 and B is where the rank may run."""
-LISTED = 48  # ranks that are listed as masks
 
 
 def page() -> None:
     """Draw the page Placement."""
     identity = frame.heading("Placement", WORDS)
     session = frame.choose_session()
-    compose, guided = st.tabs([":material/grid_view: Compose", ":material/healing: Guided failures"])
+    titles = (":material/grid_view: Compose", ":material/healing: Guided failures")
+    compose, guided = st.tabs(titles, on_change="rerun", key="place-tab")
+    with compose:
+        _compose(session, identity)
+    if not guided.open:
+        return
     with guided:
         if session is None or not session.machine.get("units"):
             st.markdown("Guided failures need a session that has told which machine it is on.")
@@ -59,8 +64,6 @@ def page() -> None:
             cores = topology.allowed_cores(machine) if here else len({unit["core"] for unit in machine["units"]})
             hosts = tuple(Host(**host) for host in session.placement.get("hosts") or [])
             guided_failures(session, identity, failures(cores, hosts, mpi.installed()))
-    with compose:
-        _compose(session, identity)
 
 
 def _compose(session: SessionRecord | None, identity: Identity) -> None:
@@ -148,7 +151,7 @@ def _pasted(composed: Composition | None, predicted: Prediction | None) -> None:
     _picture(read.machine, read.rank_map, threads, "report", aligned_map)
     if aligned_map:
         st.caption(LEGEND)
-    _masks(read.rank_map, read.machine)
+    _ranks(read.rank_map, read.machine, "report")
 
 
 def _compared(read: Read, predicted: Prediction) -> list[Difference]:
@@ -206,7 +209,7 @@ def _show(composed: Composition, predicted: Prediction) -> None:
     for sentence in sharing_words(crowds[:4]):
         st.warning(frame.plain(sentence), icon=":material/group:")
     _picture(predicted.machine, predicted.rank_map, composed.placement.threads_per_rank, "predicted")
-    _masks(predicted.rank_map, predicted.machine)
+    _ranks(predicted.rank_map, predicted.machine, "predicted")
 
 
 def _refused(predicted: Prediction) -> None:
@@ -242,25 +245,15 @@ def _picture(
         return
     names = {host_machine["host"] for host_machine in drawable}
     ranks = [report for report in rank_map["ranks"] if report["host"] in names]
-    figure = machine_picture(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
+    draw = st.cache_resource(max_entries=64, show_spinner=False)(machine_picture)
+    figure = draw(topology.together(drawable), {**rank_map, "ranks": ranks}, threads, predicted_map)
     with st.container(key=f"machine-{key}"):
         draw_figure(figure, f"picture-{key}")
     if len(drawable) < len(hosts):
         st.caption(f"These are {len(drawable)} of {len(hosts)} hosts.")
 
 
-def _masks(rank_map: Mapping[str, Any], machine: Mapping[str, Any]) -> None:
-    """Open MPI 4's notation, a line for each rank."""
-    ranks = rank_map["ranks"]
-    wide = max(len(str(report["host"])) for report in ranks)
-    digits = len(str(len(ranks) - 1))
-    lines = [
-        f"rank {report['rank']:>{digits}}  {report['host']:<{wide}}  {mask(report, machine)}"
-        for report in ranks[:LISTED]
-        if report["units"]
-    ]
-    if not lines:
-        return
-    more = f"\nand {len(ranks) - LISTED} more ranks" if len(ranks) > LISTED else ""
-    st.markdown("**As masks**", help=NOTATION)
-    st.code("\n".join(lines) + more, language=None)
+def _ranks(rank_map: Mapping[str, Any], machine: Mapping[str, Any], key: str) -> None:
+    """Rank by rank, with Open MPI 4's notation."""
+    blocks.show(Card("ranks", "", tuple(rank_table(rank_map, machine, "the picture shows them"))), key)
+    st.caption(NOTATION)

@@ -6,10 +6,7 @@ import time
 from typing import Any
 
 from workshop.quiz.live import WORTH_TALKING, ballot, first_vote, possible, rules
-from workshop.web.quiz.client import dumps
-from workshop.web.quiz.participants import Participant
-from workshop.web.quiz.question import RoundQuestion
-from workshop.web.quiz.round import LiveRound
+from workshop.web.quiz.round import LiveRound, Participant, RoundQuestion, dumps
 
 DUE = ("explained", "ranking")  # phases in which everybody may know what is right
 _SHOWN_PHASES = ("question", "closed", "discussing", "measuring", *DUE)  # phases in which a question is shown

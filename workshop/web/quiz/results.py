@@ -21,7 +21,7 @@ from workshop.quiz.results.cards import cards, head
 from workshop.quiz.results.findings import RoundFindings, find
 from workshop.report import html
 from workshop.store.store import Store
-from workshop.web import request_body, templates
+from workshop.web import limits, templates
 from workshop.web.auth_middleware import FRAMES
 from workshop.web.templates import render
 
@@ -76,7 +76,7 @@ def routes(store: Store) -> list[BaseRoute]:
             return _message("Only the instructor can remove a learner's data.", 403)
         round_id = request.path_params["id"]
         try:
-            form = await request_body.form(request)
+            form = await limits.form(request)
             players = await run_in_threadpool(lambda: store.players(store.round(round_id).id))
             player = next((player for player in players if str(player.id) == form.get("player")), None)
             if player is None:

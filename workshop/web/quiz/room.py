@@ -19,12 +19,9 @@ from workshop.quiz.live import RoundState
 from workshop.sessions.client import wait
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound
 from workshop.store.store import Store
-from workshop.web.quiz import measurement, messages
-from workshop.web.quiz.client import Client
-from workshop.web.quiz.participants import Participant
-from workshop.web.quiz.question import RoundQuestion
-from workshop.web.quiz.round import LiveRound
-from workshop.web.quiz.writer import AnswerWriter
+from workshop.web.quiz import messages, rounds
+from workshop.web.quiz.round import Client, LiveRound, Participant, RoundQuestion
+from workshop.web.quiz.rounds import AnswerWriter
 
 COUNTED = 0.2  # seconds between counts for the host
 LOOK = 1.0  # seconds between looks at the store
@@ -402,7 +399,7 @@ class Room(LiveRound):
         try:
             ended = False
             while still() and not ended:
-                done, ended = await asyncio.to_thread(measurement.look, self.store, runs)
+                done, ended = await asyncio.to_thread(rounds.progress, self.store, runs)
                 if (done, len(runs)) != self.progress and still():
                     self.progress = done, len(runs)
                     self.announce()

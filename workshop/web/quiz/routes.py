@@ -1,4 +1,4 @@
-"""Where the pages of quizzes are, and who may see which; the form to join a round; scripts and styles."""
+"""Where the pages of quizzes are, and who may see which; and the form to join a round."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
-from starlette.routing import BaseRoute, Mount, Route, WebSocketRoute
-from starlette.staticfiles import StaticFiles
+from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from workshop.core.errors import BadInput, WorkshopError
@@ -21,17 +20,8 @@ from workshop.web import address, auth, templates
 from workshop.web.auth_middleware import set_cookie
 from workshop.web.code_form import CodeForm
 from workshop.web.quiz import results, self_study, socket
-from workshop.web.quiz.participants import MOST_PLAYERS
 from workshop.web.quiz.room import Room, Rooms
-
-
-class Scripts(StaticFiles):
-    """Scripts and styles, which browsers ask for anew, so that those of different versions are never mixed."""
-
-    def file_response(self, *args: Any, **more: Any) -> Response:
-        response = super().file_response(*args, **more)
-        response.headers["cache-control"] = "public, no-cache"
-        return response
+from workshop.web.quiz.round import MOST_PLAYERS
 
 
 def routes(store: Store, cookie: str) -> list[BaseRoute]:
@@ -91,7 +81,6 @@ def routes(store: Store, cookie: str) -> list[BaseRoute]:
         Route("/quiz/{id:int}/picture/{question}", picture),
         WebSocketRoute("/quiz/{id:int}/socket", partial(socket.serve, rooms=rooms)),
         WebSocketRoute("/quiz/here", here),
-        Mount("/assets/quiz", Scripts(directory=Path(__file__).parent / "static")),
         *results.routes(store),
         *self_study.routes(store),
     ]

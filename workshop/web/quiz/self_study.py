@@ -16,7 +16,7 @@ from workshop.quiz import pictures, reader, self_study
 from workshop.quiz.deck import Deck
 from workshop.quiz.self_study import QuizLearner
 from workshop.store.store import Store
-from workshop.web import request_body, templates
+from workshop.web import limits, templates
 
 AT_ONCE = 2  # answers that are judged at a time: the mapper takes a fifth of a second for a placement
 LARGEST_MESSAGE = 20_000  # bytes of an answer
@@ -31,7 +31,7 @@ def routes(store: Store) -> list[BaseRoute]:
         async def respond(request: Request) -> Response:
             try:
                 values = (
-                    await request_body.json_object(request, LARGEST_MESSAGE, ANSWER)
+                    await limits.json_object(request, LARGEST_MESSAGE, ANSWER)
                     if method == "POST"
                     else request.path_params
                 )

@@ -7,8 +7,8 @@ import streamlit as st
 from workshop.registry import workloads
 from workshop.report.failures import failures_of
 from workshop.store.records import Identity, SessionRecord, StudyRecord
-from workshop.web.pages import blocks, cards, frame, links, predictions, studies
-from workshop.web.pages.guided_failures import guided_failures
+from workshop.web.pages import blocks, frame, predictions, studies
+from workshop.web.pages.predictions import guided_failures
 from workshop.web.pages.study_view import EVERY, live, read_cards, read_report
 from workshop.workloads.federated.study.kind import ASKS, answer
 
@@ -69,9 +69,9 @@ def _commands(identity: Identity, workload: str, *commands: str, form: bool = Tr
     latest = frame.store().runs(workload=workload, limit=1)
     with st.container(horizontal=True):
         for run in latest:
-            links.run_link(run.id, f"Run {run.id} · {run.status}")
+            frame.run_link(run.id, f"Run {run.id} · {run.status}")
         if form and workload in workloads():
-            links.link("run", "Set one up", ":material/play_circle:", {"workload": workload})
+            frame.link("run", "Set one up", ":material/play_circle:", {"workload": workload})
     if not latest:
         st.caption("Nobody has run it yet.")
     elif latest[0].verdict:
@@ -95,7 +95,7 @@ def view(study: StudyRecord, session: SessionRecord | None, identity: Identity) 
     with st.container(border=True, key="federated-predict"):
         # Its rounds are drawn before its first seed is done.
         begun = bool(frame.store().runs(study_id=study.id, limit=1))
-        guesses = predictions.ask(study.id, ASKS, identity, measured=begun)
+        guesses = predictions.ask(f"study/{study.id}", ASKS, identity, measured=begun)
     if predictions.see(guesses):
         st.fragment(run_every=EVERY if live(study) else None)(_see)(study.id, identity)
         st.markdown("#### :material/lightbulb: Explain")
@@ -111,7 +111,7 @@ def _see(study_id: int, identity: Identity) -> None:
             return
         answers, done = {other: answer(report, other) for other in ASKS}, report.study.finished_at is not None
         if done:
-            predictions.score(ASKS, predictions.guesses_of(study_id, ASKS, identity), answers, AGAINST)
-        cards.show_page(read_cards(study), f"federated-{study_id}")
+            predictions.score(ASKS, predictions.guesses_of(f"study/{study_id}", ASKS, identity), answers, AGAINST)
+        blocks.show_page(read_cards(study), f"federated-{study_id}")
         if done and identity.role == "instructor":
-            predictions.everybody(study_id, ASKS, answers)
+            predictions.everybody(f"study/{study_id}", ASKS, answers)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from workshop.report.failures import failures_of
 from workshop.web.pages import frame
-from workshop.web.pages.guided_failures import guided_failures
+from workshop.web.pages.predictions import guided_failures
 from workshop.workloads.hangs import WORKLOAD
 
 WORDS = (

@@ -18,8 +18,8 @@ from workshop.report.sentences import STATUS
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.web import actions
-from workshop.web.pages import blocks, cards, frame, links, projector
-from workshop.web.pages.guided_failures import guided_failures
+from workshop.web.pages import blocks, classroom_bar, frame
+from workshop.web.pages.predictions import guided_failures
 from workshop.workloads.parallel import WORKLOAD, ParallelParams, panels, plan
 
 WORDS = (
@@ -52,7 +52,7 @@ MEMORIES = (16, 40, 80, 192)  # GB of one device
 
 def page() -> None:
     """Draw the page, or for the projector the pipeline of a run, whose micro-batches a class follows."""
-    if projector.requested():
+    if classroom_bar.requested():
         _screen()
         return
     identity = frame.heading("Parallelism", WORDS)
@@ -78,7 +78,7 @@ def page() -> None:
     guided_failures(session, identity, failures_of(WORKLOAD.name))
     if st.toggle("Show networks that fit on no laptop"):
         memory = st.segmented_control("Memory of a device [GB]", MEMORIES, default=MEMORIES[1], required=True)
-        cards.show(_large_networks(float(memory)), "parallelism-large", full_width=True)
+        blocks.show(_large_networks(float(memory)), "parallelism-large", full_width=True)
 
 
 def _screen() -> None:
@@ -88,7 +88,7 @@ def _screen() -> None:
             st.markdown(f"## {frame.plain(WORKLOAD.title)} · run {run.id}")
             timelines = panels.timelines(Snapshot(frame.store(), run))
             for card in timelines:
-                cards.show(card, "parallelism-projector", full_width=True)
+                blocks.show(card, "parallelism-projector", full_width=True)
             if not timelines:
                 st.info("A run with a pipeline shows its timeline here when it has ended.", icon=":material/info:")
 
@@ -105,21 +105,21 @@ def _newest_run(session: SessionRecord | None, params: ParallelParams, ranks: in
 def _compare(predicted: Sequence[Card], run_id: int | None, live: bool) -> None:
     """The plan, and beside it what the newest run with these settings measured."""
     if run_id is None:
-        cards.show_page(predicted, "parallelism")
+        blocks.show_page(predicted, "parallelism")
         return
     run = frame.store().run(run_id)
     if live and run.ended:
         st.rerun()  # draws the page without further refreshes
-    links.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
+    frame.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
     if run.ended and "pipeline" in run.params.get("cut", ""):
-        query = {"run": str(run.id), projector.PARAMETER: "1"}
-        links.link("parallelism", "Show the pipeline on the projector", ":material/present_to_all:", query)
+        query = {"run": str(run.id), classroom_bar.PARAMETER: "1"}
+        frame.link("parallelism", "Show the pipeline on the projector", ":material/present_to_all:", query)
     if run.verdict:
         st.markdown(f"**{frame.plain(run.verdict['verdict'])}** {frame.plain(run.verdict['why'])}")
     snapshot = Snapshot(frame.store(), run)
     measured = {panel.name: card for panel in panels.PANELS for card in panel.show(snapshot)}
     if not measured:  # the run goes on, or it has failed
-        cards.show_page(predicted, "parallelism")
+        blocks.show_page(predicted, "parallelism")
         return
     beside = [
         replace(card, half=True, title=title)
@@ -130,7 +130,7 @@ def _compare(predicted: Sequence[Card], run_id: int | None, live: bool) -> None:
         )
         if card is not None
     ]
-    cards.show_page([*predicted[:1], *beside], "parallelism")
+    blocks.show_page([*predicted[:1], *beside], "parallelism")
 
 
 @st.cache_resource(max_entries=len(MEMORIES), show_spinner="Planning large networks")

@@ -16,7 +16,7 @@ from workshop.report.sentences import STATUS
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.kind import Answer, NumberGuess
 from workshop.web import actions
-from workshop.web.pages import blocks, cards, frame, links, predictions
+from workshop.web.pages import blocks, frame, predictions
 from workshop.workloads.scale import WORKLOAD, StepParams, regression, training_run
 from workshop.workloads.scale import cards as scale_cards
 from workshop.workloads.scale.calibration import StepMeasurement
@@ -33,7 +33,6 @@ COUNTS = tuple(2**power for power in range(13))
 FAR = 2048
 GUESS = NumberGuess(f"How much of perfect scaling is left on {FAR:,} ranks?", "%", 0, 100, 1)
 GUESSES = {"efficiency": GUESS}
-NO_STUDY = 0  # guesses are stored by study, and this one belongs to none
 EVERY = 2.0  # seconds between looks at a run that goes on
 RECENT = 100
 FACTORS = (0.1, 0.5, 1, 2, 10, 100)
@@ -68,10 +67,10 @@ def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
     calibrated = (
         st.selectbox("Measured by", candidates, format_func=_run_words) if len(candidates) > 1 else candidates[0]
     )
-    links.run_link(calibrated.id, _run_words(calibrated))
+    frame.run_link(calibrated.id, _run_words(calibrated))
     with blocks.errors():
         measurement = training_run.measurement(frame.store(), calibrated)
-        guesses = predictions.ask(NO_STUDY, GUESSES, identity, measured=False)
+        guesses = predictions.ask("scale", GUESSES, identity, measured=False)
         if not guesses and identity.role == "learner":
             return
         _predict(calibrated, measurement, session, identity, steps)
@@ -105,7 +104,7 @@ def _wait(run_id: int) -> None:
     run = frame.store().run(run_id)
     if run.ended:
         st.rerun()
-    links.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
+    frame.run_link(run.id, f"Run {run.id} · {STATUS[run.status]}")
 
 
 def _submit(session: SessionRecord, identity: Identity, params: Mapping[str, Any], ranks: int) -> None:
@@ -168,7 +167,7 @@ def _predict(
             line(scale_cards.limits(curve)),
         ]
         parts = (text(*sentences), figure(scale_cards.steps(bars)), figure(scale_cards.rates(curve, rates)))
-        cards.show(Card("scale", "Predicted", parts), "scale", full_width=True)
+        blocks.show(Card("scale", "Predicted", parts), "scale", full_width=True)
 
 
 def _same(run: RunRecord, values: Mapping[str, Any]) -> bool:
@@ -186,10 +185,10 @@ def _published() -> None:
     except BadInput as error:
         st.info(frame.plain(str(error)), icon=":material/info:")
         return
-    cards.show(scale_cards.compared(chosen, points), "published", full_width=True)
+    blocks.show(scale_cards.compared(chosen, points), "published", full_width=True)
     curve_name = st.selectbox("Curve", list(chosen.curves)) if len(chosen.curves) > 1 else next(iter(chosen.curves))
     curve = chosen.curves[curve_name]
     count = regression.fitted_points(curve)
     fitted = dict(zip(curve.workers[:count], curve.rates[:count], strict=True))
     compared = scale_cards.published([point for point in points if point.curve == curve_name], fitted)
-    cards.show(Card("published-curve", curve_name, (figure(compared),)), "published-curve", full_width=True)
+    blocks.show(Card("published-curve", curve_name, (figure(compared),)), "published-curve", full_width=True)

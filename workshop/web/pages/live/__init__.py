@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
 import streamlit as st
 
@@ -28,18 +27,15 @@ def _component(view: str, *scripts: str, css: str | None = None) -> Any:
 _run = _component("run", "cards", css=_STYLE)
 _session = _component("session", "cards", css=_STYLE)
 _class = _component("class", "cards", css=_STYLE)
-_learner = _component("learner", "cards", css=_STYLE)
 _figure = _component("figure")
 
 
 def draw_figure(plot: Figure, key: str, picks: bool = False) -> Any:
     """Draw a figure over the width of its place. With `picks`, returns the first `customdata` of the mark that was
     clicked at last; None before the first click."""
-    data = {"figure": plot.to_json(), "picks": picks}
-    if not picks:
-        _figure(key=key, data=data)
-        return None
-    return _figure(key=key, data=data, on_picked_change=lambda: None).picked
+    height = round(plot.layout.height or 0) or "content"  # nothing moves when the script comes
+    about: dict[str, Any] = {"key": key, "data": {"figure": plot.to_json(), "picks": picks}, "height": height}
+    return _figure(**about, on_picked_change=lambda: None).picked if picks else _figure(**about) and None
 
 
 def run_view(run_id: int, identity: Identity, projector: bool = False) -> None:
@@ -60,8 +56,3 @@ def session_view(name: str) -> None:
 def class_view() -> None:
     """Everybody's progress as it goes on; for the instructor."""
     _class(key="live-class", data={"path": "/live/class"})
-
-
-def learner_view(name: str) -> None:
-    """One learner's progress as it goes on; for the instructor."""
-    _learner(key="live-learner", data={"path": f"/live/class?{urlencode({'learner': name})}"})

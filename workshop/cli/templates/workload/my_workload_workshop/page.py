@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from workshop.web.pages import frame, links
+from workshop.web.pages import frame
 
 
 def main() -> None:
@@ -14,7 +14,7 @@ def main() -> None:
     )
     runs = frame.store().runs(workload="my_workload", status="completed", limit=20)
     for run in runs[:3]:
-        links.run_link(run.id, f"Run {run.id}")
+        frame.run_link(run.id, f"Run {run.id}")
     if runs:
         st.dataframe([{"run": run.id, "by": run.submitted_by} | run.metrics for run in runs], hide_index=True)
     else:

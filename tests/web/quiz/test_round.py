@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from workshop.web.quiz.client import DONT_COME_BACK, MOST_WAITING, Client, dumps
+from workshop.web.quiz.round import DONT_COME_BACK, MOST_WAITING, Client, dumps
 
 
 class Slow:

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support import until
 from workshop.store.records import Identity
-from workshop.web.pages import drawing_turns
-from workshop.web.pages.drawing_turns import DrawingTurns
+from workshop.web.pages import navigation
+from workshop.web.pages.navigation import DrawingTurns
 
 ADA, BOB, EVE = (Identity(number, "learner", str(number), 1.0) for number in (1, 2, 3))
 TEACHER = Identity(4, "instructor", "Instructor", 1.0)
@@ -19,7 +19,7 @@ TEACHER = Identity(4, "instructor", "Instructor", 1.0)
 
 @pytest.fixture
 def turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[DrawingTurns]:
-    monkeypatch.setattr(drawing_turns, "LONGEST_TURN", 600.0)
+    monkeypatch.setattr(navigation, "LONGEST_TURN", 600.0)
     return DrawingTurns(2)
 
 
@@ -70,7 +70,7 @@ def test_a_drawing_that_waits_for_something_holds_nobody_up(
     turns: DrawingTurns, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with turns.take(ADA), turns.take(BOB):
-        monkeypatch.setattr(drawing_turns, "LONGEST_TURN", 0.0)
+        monkeypatch.setattr(navigation, "LONGEST_TURN", 0.0)
         with turns.take(EVE), turns.take(ADA):
             pass
     assert not turns._since
