@@ -17,10 +17,8 @@ from workshop.core.documents import finite
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, hosts_from
 from workshop.mpi.implementations import IMPLEMENTATIONS, read_placement
-from workshop.sessions.launchers import LAUNCHERS
 
 if TYPE_CHECKING:
-    from workshop.sessions.launchers import Launcher
     from workshop.store.store import Store
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
@@ -197,51 +195,41 @@ def one_session(session: str | None, private: bool) -> None:
         raise BadInput("--session and --private exclude each other; give one of them.")
 
 
-def _options() -> Group:
-    """The options of all launchers by name; the flag that asks for a launcher comes before that launcher's own."""
-    group = Group()
-    for launcher in LAUNCHERS.values():
-        if launcher.flag:
-            flag = typer.Option(_dashed(launcher.name), help=launcher.flag)
-            group.setdefault(launcher.name, Annotated[bool | None, flag])
-        for option in launcher.options:
-            option_type = typer.Option(_dashed(option.name), metavar=option.metavar, help=option.help)
-            group.setdefault(option.name, Annotated[str | None, option_type])
-    return group
+_OF_SITES = {
+    "partition": ("NAME", "Slurm's partition."),
+    "account": ("NAME", "Slurm's account."),
+    "qos": ("NAME", "Slurm's quality of service."),
+    "reservation": ("NAME", "A reservation of Slurm's, such as a class's."),
+    "constraint": ("FEATURES", "Features that Slurm's nodes must have."),
+    "gpus": ("N", "GPUs, as salloc takes them."),
+    "time": ("MINUTES", "How long Slurm gives the session."),
+    "nodes": ("N", "Nodes of Slurm for the ranks."),
+    "wait": ("MINUTES", "How long to wait in Slurm's queue."),
+    "address": ("ADDRESS", "Of this host, by which other hosts and nodes reach it."),
+}
+Site = Group(
+    slurm=Annotated[bool | None, typer.Option("--slurm", help="Run it in an allocation of Slurm.")],
+    **{
+        name: Annotated[str | None, typer.Option(metavar=metavar, help=text)]
+        for name, (metavar, text) in _OF_SITES.items()
+    },
+).only()
 
 
-def _dashed(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-Site = _options().only()
-
-
-def site_from(placement: Placement, **options: Any) -> Mapping[str, Any]:
+def site_from(placement: Placement, *, slurm: bool | None = None, **options: str | None) -> Mapping[str, Any]:
     """The site that these options ask for; without options this machine, or the hosts of the placement. Raises BadInput
     for a site that can't take the placement, and for an option of another site."""
-    from workshop.core import words
-    from workshop.core.errors import BadInput
     from workshop.sessions.launchers import site
 
-    flags = {name: launcher for name, launcher in LAUNCHERS.items() if launcher.flag}
-    requested = [name for name in flags if options.pop(name, None)]
-    if len(requested) > 1:
-        raise BadInput(f"{words.listed(map(_dashed, requested))} exclude each other; give one of them.")
     where = site.usual(placement)
-    chosen = LAUNCHERS[requested[0] if requested else where["kind"]]
-    own_options = {option.name: options.get(option.name) for option in chosen.options}
-    if lost := next((name for name, value in options.items() if value is not None and name not in own_options), None):
-        takers = [launcher for launcher in LAUNCHERS.values() if lost in (option.name for option in launcher.options)]
-        titles = words.listed((launcher.title for launcher in takers), "or")
-        ways = words.listed((_way(launcher) for launcher in takers), "or")
-        raise BadInput(f"{_dashed(lost)} is for a session on {titles}; give {ways}, too.")
-    if requested or any(value is not None for value in own_options.values()):
-        where = site.requested(chosen.name, placement, own_options)
+    kind = "slurm" if slurm else where["kind"]
+    taken = {"slurm": options.keys(), "hosts": {"address"}}.get(kind, set())
+    given = {name: value for name, value in options.items() if value is not None}
+    if lost := next((name for name in given if name not in taken), None):
+        if lost == "address":
+            raise BadInput("--address is for a session on several hosts or Slurm; give --hosts or --slurm, too.")
+        raise BadInput(f"--{lost} is for a session on Slurm; give --slurm, too.")
+    if slurm or given:
+        where = site.requested(kind, placement, given)
     site.check(where, placement)
     return where
-
-
-def _way(launcher: Launcher) -> str:
-    """The option by which people ask for a launcher."""
-    return _dashed(launcher.name) if launcher.flag else "--hosts"

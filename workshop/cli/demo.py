@@ -33,7 +33,7 @@ def hosts(
     costs that ranks talk."""
     from workshop.cli.emulation.hosts import EmulatedHosts
     from workshop.cli.emulation.link import parse
-    from workshop.cli.emulation.session import keep
+    from workshop.cli.emulation.session import session_on
 
     limit = parse(link)
     if count < 2:
@@ -42,18 +42,16 @@ def hosts(
         signal.signal(signal_number, signal.default_int_handler)  # end as with Ctrl-C, which stops everything
     err = common.stderr()
     err.print(f"Bringing up {count} hosts; link: {limit.describe()}")
-
-    def on_ready() -> None:
-        if as_json:
-            common.answer({"session": SESSION, "hosts": emulated.names, "link": limit.describe()})
-        err.print(f"Session {SESSION} is ready on {', '.join(emulated.names)}. In another terminal:")
-        err.print(f"  workshop run kmeans --session {SESSION} --ranks {count}")
-        err.print(f"  workshop study run grid --workload mnist --vary map_by=slot,node --ranks 2 --session {SESSION}")
-        err.print("Ctrl-C ends the session and the hosts.")
-
     try:
-        with EmulatedHosts(count, limit) as emulated:
-            keep(emulated, SESSION, SLOTS, on_ready)
+        with EmulatedHosts(count, limit) as emulated, session_on(emulated, SESSION, SLOTS) as wait:
+            if as_json:
+                common.answer({"session": SESSION, "hosts": emulated.names, "link": limit.describe()})
+            err.print(f"Session {SESSION} is ready on {', '.join(emulated.names)}. In another terminal:")
+            err.print(f"  workshop run kmeans --session {SESSION} --ranks {count}")
+            grid = "workshop study run grid --workload mnist --vary map_by=slot,node"
+            err.print(f"  {grid} --ranks 2 --session {SESSION}")
+            err.print("Ctrl-C ends the session and the hosts.")
+            wait()
     except KeyboardInterrupt:
         err.print("The session and the hosts have ended.")
         return 130

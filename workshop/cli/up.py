@@ -17,7 +17,7 @@ from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.notebook.jupyter.child import JupyterLab
-    from workshop.sessions.supervisor import Child
+    from workshop.sessions.managed_processes import ChildProcess
     from workshop.store.store import Store
     from workshop.web.child import Dashboard
 
@@ -116,7 +116,7 @@ def up(
         dashboard.proxy = _address(proxy or "")
         jupyter = _jupyter(dashboard, lab_port) if lab else None
         store = common.store()
-        children: list[Child] = [ConductorProcess(store, name, placement, say, at), dashboard]
+        children: list[ChildProcess] = [ConductorProcess(store, name, placement, say, at), dashboard]
         if jupyter is not None:
             children.append(jupyter)
         if config.in_checkout() and horovod.build().state != "built":
@@ -166,7 +166,12 @@ def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:
 
 
 def keep_up(
-    store: Store, children: Sequence[Child], dashboard: Dashboard, jupyter: JupyterLab | None, name: str, as_json: bool
+    store: Store,
+    children: Sequence[ChildProcess],
+    dashboard: Dashboard,
+    jupyter: JupyterLab | None,
+    name: str,
+    as_json: bool,
 ) -> None:
     """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
     from workshop.sessions.supervisor import Supervisor

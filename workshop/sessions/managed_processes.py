@@ -29,16 +29,28 @@ _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a pr
 
 
 class ChildProcess:
-    """The base of those children of `workshop up` that are one process each (see `supervisor.Child`)."""
+    """The base of what `workshop up` keeps running: one process each. All are started at once, and by the main thread:
+    the kernel ends a child with the thread that has started it."""
 
+    name: str  # in sentences: "dashboard"
+    answers: str  # the message, with the time, once it is ready: "The dashboard answers"
+    needed: bool  # whether nothing goes on without it
     seconds = ENDED  # within which it must have ended
     _process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, also after it has died. Raises WorkshopError with the reason where that isn't possible."""
+        raise NotImplementedError
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        """Wait until it answers or somebody asks for an end. Raises WorkshopError with the reason where it doesn't."""
+        raise NotImplementedError
 
     def alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
     def done(self) -> str | None:
-        """A sentence where the process has ended on request."""
+        """A sentence where it has ended on request, and is not to be restarted."""
         return None
 
     def ask_to_end(self) -> None:
@@ -46,7 +58,7 @@ class ChildProcess:
             self._process.terminate()
 
     def end(self) -> None:
-        """Wait for a process that was asked to end, and kill it when it takes too long."""
+        """Wait until it has ended, with all that it started; kill it when it takes too long."""
         if self._process is None:
             return
         with contextlib.suppress(subprocess.TimeoutExpired):

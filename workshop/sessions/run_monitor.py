@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import queue
 import signal
 import socket
@@ -25,12 +26,18 @@ if TYPE_CHECKING:
     from workshop.sessions.channel import Channel
     from workshop.sessions.cluster import Cluster
     from workshop.sessions.launchers.site import Site
-    from workshop.sessions.watchdog import Watchdog
     from workshop.store.store import Store
 
 SILENT = 30.0  # seconds of an idle machine; a rank that loads a library on a busy one can be deaf for long
 HOPELESS = (OUT_OF_MEMORY, disk.NO_ROOM, "SiteLost", "RankSilent")  # errors after which ranks get no time to end
+STUCK = 900.0  # seconds, also of a busy machine; bringing ranks up takes longest, and has limits of its own
 GAP = 1.0  # seconds between two looks that count, at most
+
+
+def alive() -> None:
+    """Told by a conductor's main thread now and then. One that is stuck ends itself, and its log has what its threads
+    were doing; its session then reads as lost, and `workshop up` starts another conductor."""
+    faulthandler.dump_traceback_later(STUCK, exit=True)
 
 
 class Silence:
@@ -86,7 +93,6 @@ class MonitoredSession(Protocol):
     site: Site
     channel: Channel
     cluster: Cluster
-    watchdog: Watchdog
     ending: threading.Event
 
     @property
@@ -161,7 +167,7 @@ class RunMonitor:
 
     def until_ended(self) -> RunOutcome:
         while True:
-            self.session.watchdog.feed()
+            alive()
             self._hear()
             outcome = self._ended()
             if outcome is not None:

@@ -16,42 +16,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import psutil
 
 from workshop.core import config, processes
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.sessions import lifecycle
+from workshop.sessions.managed_processes import ChildProcess
 
 RESTARTS = 5  # of one child within RESTARTS_WITHIN seconds, after which something is really wrong
 RESTARTS_WITHIN = 60.0
-
-
-class Child(Protocol):
-    """Something that `workshop up` keeps running. All are started at once, and by the main thread: the kernel ends a
-    child with the thread that has started it."""
-
-    name: str  # in sentences: "dashboard"
-    answers: str  # the message, with the time, once it is ready: "The dashboard answers"
-    needed: bool  # whether nothing goes on without it
-
-    def start(self) -> None:
-        """Start all children at once, and wait until the necessary ones answer. Raises WorkshopError with the reason
-        where one of these doesn't."""
-
-    def wait_ready(self, ending: threading.Event) -> None:
-        """Wait until it answers or somebody asks for an end. Raises WorkshopError with the reason where it doesn't."""
-
-    def alive(self) -> bool: ...
-
-    def done(self) -> str | None:
-        """A sentence where it has ended on request, and is not to be restarted."""
-
-    def ask_to_end(self) -> None: ...
-
-    def end(self) -> None:
-        """Wait until it has ended, with all that it started; kill what takes too long."""
 
 
 @contextmanager
@@ -92,12 +66,12 @@ def check_port(host: str, port: int | str, option: str = "--port") -> int:
 class Supervisor:
     """Start with `start()`, then `watch()` until `ending` is set; `stop()` ends all children."""
 
-    children: Sequence[Child]
+    children: Sequence[ChildProcess]
     say: Callable[[str], None]
     ending: threading.Event = field(default_factory=threading.Event)
-    _restarting: list[Child] = field(default_factory=list)  # children that are restarted when they die
+    _restarting: list[ChildProcess] = field(default_factory=list)  # children that are restarted when they die
     _restarts: dict[str, list[float]] = field(default_factory=dict)
-    _health_checks: dict[Future[None], Child] = field(
+    _health_checks: dict[Future[None], ChildProcess] = field(
         default_factory=dict
     )  # of those that aren't needed: whether they answer
 
@@ -106,7 +80,7 @@ class Supervisor:
         needed child doesn't answer."""
         began = time.monotonic()
         pool = ThreadPoolExecutor(len(self.children))
-        waiting: dict[Future[None], Child] = {}
+        waiting: dict[Future[None], ChildProcess] = {}
         try:
             self._restarting = [child for child in self.children if self._started(child)]
             for child in self._restarting:
@@ -121,7 +95,7 @@ class Supervisor:
         finally:
             pool.shutdown(wait=False)
 
-    def _started(self, child: Child) -> bool:
+    def _started(self, child: ChildProcess) -> bool:
         try:
             child.start()
         except WorkshopError as error:
@@ -162,7 +136,7 @@ class Supervisor:
                 elif not child.needed:  # of the others everybody sees whether they are there
                     self._health_checks[pool.submit(self._answers, child, began, " again")] = child
 
-    def _answers(self, child: Child, began: float, suffix: str) -> None:
+    def _answers(self, child: ChildProcess, began: float, suffix: str) -> None:
         """Raises WorkshopError where a started child doesn't answer in time, or something else answers in its place."""
         child.wait_ready(self.ending)
         if not self.ending.is_set():
@@ -180,7 +154,7 @@ class Supervisor:
                     child.ask_to_end()
                     self._restarting.remove(child)
 
-    def _too_often(self, child: Child) -> bool:
+    def _too_often(self, child: ChildProcess) -> bool:
         """Count another death of a child, and return whether it has died too often."""
         now = time.monotonic()
         before = self._restarts.get(child.name, [])

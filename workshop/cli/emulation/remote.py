@@ -9,6 +9,7 @@ network."""
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import socket
@@ -123,7 +124,7 @@ def call(line: Line, command: str, environment: Mapping[str, str]) -> int:
     breaks."""
     with contextlib.suppress(OSError):
         line.send(b"c", json.dumps({"command": command, "environment": dict(environment)}).encode())
-        _in_background(line.copy, open(0, "rb", 0, closefd=False), b"i")
+        _in_background(line.copy, io.FileIO(0, closefd=False), b"i")
         while True:
             kind, data = line.read()
             if kind == b"x":

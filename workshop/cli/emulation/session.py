@@ -8,7 +8,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from workshop.cli.emulation.hosts import EmulatedHosts
 from workshop.core import config
@@ -23,10 +23,11 @@ ENDED = 20.0  # seconds within which it must have ended
 EVERY = 0.2  # seconds between looks whether it has ended by itself
 
 
-def keep(hosts: EmulatedHosts, name: str, slots: int, on_ready: Callable[[], None]) -> None:
-    """Start a session with its conductor on the first host, and with so many slots and one rank on each host; wait
-    until somebody stops it. Raises BadInput where the hosts can't reach the store, WorkshopError where the session
-    doesn't start or ends otherwise."""
+@contextlib.contextmanager
+def session_on(hosts: EmulatedHosts, name: str, slots: int) -> Iterator[Callable[[], None]]:
+    """A session with its conductor on the first host, and with so many slots and one rank on each host; yields a
+    function that waits until somebody stops it, and raises WorkshopError where it ends otherwise. Raises BadInput where
+    the hosts can't reach the store, WorkshopError where the session doesn't start."""
     if not config.database_url().startswith("sqlite"):
         raise BadInput(
             "Emulated hosts can't reach a database server of this machine; unset WORKSHOP_DATABASE_URL for them."
@@ -44,14 +45,18 @@ def keep(hosts: EmulatedHosts, name: str, slots: int, on_ready: Callable[[], Non
             start_new_session=True,  # a Ctrl-C is for us; it ends when we want it to
         )
     assert inside.stdin is not None and inside.stdout is not None, "they are pipes"
-    try:
-        if not select.select([inside.stdout], [], [], READY)[0]:
-            raise WorkshopError(f"The session on the emulated hosts was not ready within {READY:.0f} s.")
-        if inside.stdout.readline():
-            on_ready()
+
+    def wait() -> None:
         if code := inside.wait():
             words = log.read_text(errors="replace").strip()
             raise WorkshopError(words or f"The session on the emulated hosts ended with {code}.")
+
+    try:
+        if not select.select([inside.stdout], [], [], READY)[0]:
+            raise WorkshopError(f"The session on the emulated hosts was not ready within {READY:.0f} s.")
+        if not inside.stdout.readline():
+            wait()
+        yield wait
     finally:
         with contextlib.suppress(OSError):
             inside.stdin.close()

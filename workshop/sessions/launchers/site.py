@@ -1,9 +1,9 @@
 """Where the ranks of a session run: on this machine, on several hosts, in an allocation of Slurm.
 
-A session's `site` is a mapping: `kind`, which is a launcher's name, and that launcher's options. A client calls
+A session's `site` is a mapping: `kind`, which is a name in `MODULES`, and that launcher's options. A client calls
 `check`, which starts nothing; the conductor makes a `Site` of it, prepares it, launches ranks there, and closes it.
 
-The module of a launcher (`workshop.sessions.launchers.Launcher`) has
+The module of a launcher has
 
 - `site_for(placement, **options)`: the site, from the launcher's options, which are text or None. It raises BadInput;
 - `check_placement(site, placement)`, which raises BadInput for a placement that can't run there;
@@ -24,8 +24,13 @@ from workshop.core import environment, machines, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement, default_for
 from workshop.mpi import mapper
-from workshop.sessions.launchers import LAUNCHERS, profile
+from workshop.sessions.launchers import profile
 
+MODULES = {
+    "local": "workshop.sessions.launchers.site",
+    "hosts": "workshop.sessions.launchers.ssh",
+    "slurm": "workshop.sessions.launchers.slurm",
+}
 LOCAL = {"kind": "local"}
 RANKS_PER_CORE = 8  # more oversubscription than that teaches nothing and eats the memory
 # What ranks elsewhere need to be the same as here, beside what a placement and the conductor give them. Never a secret.
@@ -169,7 +174,7 @@ def requested(name: str, placement: Placement, options: Mapping[str, str | None]
 
 def module(name: str) -> Any:
     """The module of a launcher."""
-    return importlib.import_module(LAUNCHERS[name].module)
+    return importlib.import_module(MODULES[name])
 
 
 def site_for(placement: Placement) -> Mapping[str, Any]:

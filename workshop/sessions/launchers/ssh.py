@@ -188,4 +188,4 @@ def address_towards(hosts: Sequence[str]) -> str:
     )
 
 
-Site = SshSite  # a launcher module has a `Site`, see `workshop.sessions.launchers.Launcher`
+Site = SshSite  # see `workshop.sessions.launchers.site`

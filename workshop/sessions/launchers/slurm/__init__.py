@@ -174,4 +174,4 @@ class SlurmSite(_Site):
         allocation.clear_up(self.folder)
 
 
-Site = SlurmSite  # a launcher module has a `Site`, see `workshop.sessions.launchers.Launcher`
+Site = SlurmSite  # see `workshop.sessions.launchers.site`

@@ -42,7 +42,6 @@ def nodes(
     from workshop.cli.emulation.hosts import EmulatedHosts
     from workshop.cli.emulation.link import parse
     from workshop.cli.emulation.session import session_on
-    from workshop.store.store import Store
     from workshop.workloads.sgan.nodes.guide import GUIDE
 
     limit = parse(link or "25mbit")
@@ -60,9 +59,5 @@ def nodes(
     allowed = size(config.memory_limit() or 0)
     common.stderr().print(f"Bringing up {GUIDE.hosts} hosts; link: {limit.describe()}, memory: {allowed}")
     name = f"nodes-{os.getpid()}"
-    with (
-        Store.open() as store,
-        EmulatedHosts(GUIDE.hosts, limit) as hosts,
-        session_on(hosts, store, name, SLOTS),
-    ):
+    with EmulatedHosts(GUIDE.hosts, limit) as hosts, session_on(hosts, name, SLOTS):
         return run(name)
