@@ -179,9 +179,9 @@ class Conductor:
         failures = 0
         looked = -math.inf
         while not self.ending.is_set():
-            alive()
             try:
                 if self.changes.any() or not self.cluster.alive or time.monotonic() - looked > REST:
+                    alive()
                     self._look()
                     looked = time.monotonic()
                 failures = 0

@@ -20,10 +20,11 @@ from workshop import mpi
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
+from workshop.sessions import preflight
 from workshop.sessions.launchers import profile
 from workshop.sessions.launchers.site import Launch, Reach, SiteLost, exported, with_only
 from workshop.sessions.launchers.site import Site as _Site
-from workshop.sessions.launchers.slurm import allocation, commands, nodes, options, queue
+from workshop.sessions.launchers.slurm import allocation, commands, options, queue
 from workshop.sessions.launchers.slurm.commands import Job
 from workshop.sessions.launchers.slurm.options import around, check_placement, default_placement, inside  # noqa: F401 (for `site`)
 from workshop.sessions.launchers.ssh import address_towards
@@ -67,11 +68,12 @@ class SlurmSite(_Site):
         names = commands.hostnames(self._variables["SLURM_JOB_NODELIST"])
         address = self.options["address"] or address_towards([commands.address(name) for name in names])
         say(f"checking {', '.join(names)}")
-        findings = nodes.check(self._launcher_variables(), len(names), self.folder, address, give_up)
+        step = ["srun", f"--nodes={len(names)}", f"--ntasks={len(names)}", "--ntasks-per-node=1", "--mpi=none"]
+        variables = commands.environment() | self._launcher_variables()
+        findings = preflight.check_nodes([*step, "--input=none"], variables, len(names), self.folder, address, give_up)
+        queue.unless(give_up)
         if findings.failures:
             raise BadInput("\n".join(findings.failures))
-        if findings.notices:
-            say(" ".join(findings.notices))
         self._machine = findings.machine
         self._reach = Reach(address, address)
         threading.Thread(target=self._keep, name="slurm", daemon=True).start()
