@@ -31,11 +31,10 @@ def hosts(
 ) -> int:
     """Emulate hosts, with a session on them, until that is stopped or Ctrl-C. Over a slow link a study shows what it
     costs that ranks talk."""
-    from workshop.cli.emulation.hosts import EmulatedHosts
-    from workshop.cli.emulation.link import parse
+    from workshop.cli.emulation.hosts import EmulatedHosts, parse_link
     from workshop.cli.emulation.session import session_on
 
-    limit = parse(link)
+    limit = parse_link(link)
     if count < 2:
         raise BadInput(f"hosts is {count}: a session on several hosts takes at least 2.")
     for signal_number in (signal.SIGTERM, signal.SIGHUP):

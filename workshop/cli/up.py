@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.core import config
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.notebook.jupyter.child import JupyterLab
-    from workshop.sessions.managed_processes import ChildProcess
+    from workshop.sessions.supervisor import ChildProcess
     from workshop.store.store import Store
     from workshop.web.child import Dashboard
 
@@ -33,7 +33,7 @@ USABLE = ("replay", "recording", "host", "port", "as_json")  # the options of `u
 
 def show_recording(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
-    from workshop.sessions import replay
+    from workshop.cli import record
     from workshop.sessions.supervisor import check_port
     from workshop.store.read_only import recorded
     from workshop.web.child import Dashboard
@@ -43,8 +43,8 @@ def show_recording(context: typer.Context, file: str | None, host: str, port: st
     for option in (option for name in context.params if name not in USABLE for option in _typed_option(context, name)):
         raise BadInput(f"{option} and --replay exclude each other: a recording is shown, and nothing is started.")
     dashboard = Dashboard(host, check_port(host, port), common.stderr().print)
-    path = Path(file) if file else replay.shipped()
-    with replay.replayed(path) as store:
+    path = Path(file) if file else record.shipped()
+    with record.replayed(path) as store:
         origin = recorded(store.database)
         assert origin is not None, "just loaded"
         dashboard.say(origin.words)
@@ -63,7 +63,7 @@ def _typed_option(context: typer.Context, name: str) -> list[str]:
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
 
 
-@params.grouped
+@common.grouped
 def up(
     context: typer.Context,
     recording: Recording = None,
@@ -103,8 +103,7 @@ def up(
 
     from workshop.cli.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
-    from workshop.sessions.managed_processes import ConductorProcess
-    from workshop.sessions.supervisor import check_port, only_one
+    from workshop.sessions.supervisor import ConductorProcess, check_port, only_one
     from workshop.web.child import Dashboard
 
     placement = common.placement_from({}, **where)

@@ -29,9 +29,8 @@ from workshop.core.parent_death import guarded
 from workshop.core.patience import MOST_PATIENCE, patient
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
-from workshop.sessions import shared_memory, temporary_folders
-from workshop.sessions.engines import EngineSet, EnginesFailed, RanksNotStarted
-from workshop.sessions.exit_watcher import ExitWatcher
+from workshop.sessions import leftovers
+from workshop.sessions.engines import EngineSet, EnginesFailed, ExitWatcher, RanksNotStarted
 from workshop.sessions.fork.handle import PLAIN, RankServer
 from workshop.sessions.launchers.site import Site
 
@@ -189,7 +188,7 @@ class Cluster:
         launch.environment = {**started.environment, **variables}
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = EngineSet(placement, set_id, engines_tag, self._cluster.engines[set_id])
-        temporary_folders.remember(self._folder, engines.launcher.pid)
+        leftovers.remember_launcher(self._folder, engines.launcher.pid)
         engines.trained, engines.tolerant = trains, tolerant
         engines.parent = self.server.parent(trains) if self.server is not None and more else None
         try:
@@ -211,7 +210,7 @@ class Cluster:
                 engines.local.values(), lambda pid: _unregister(client, [engine_ids[pid]])
             )
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
-        shared_memory.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
+        leftovers.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
         if self._site.here:
             engines.machine["allowed"] = sorted(os.sched_getaffinity(0))  # ours, since ranks are bound to less
@@ -274,8 +273,8 @@ class Cluster:
             self._client = None
         if engines is not None:
             processes.end_all(processes.ENGINES_TAG, engines.tag, seconds=0.5)
-            shared_memory.remove(self._folder)
-            temporary_folders.remove(self._folder)
+            leftovers.remove(self._folder)
+            leftovers.remove_temporary_files(self._folder)
 
     def stop(self) -> None:
         """End the ranks and the controller."""

@@ -91,7 +91,9 @@ def run_all(
             if time.monotonic() > deadline or give_up():
                 break
             time.sleep(POLL)
-        return {name: (process.returncode, _text(files[0]), _text(files[1])) for name, (process, files) in running.items()}
+        return {
+            name: (process.returncode, _text(files[0]), _text(files[1])) for name, (process, files) in running.items()
+        }
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

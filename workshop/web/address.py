@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import segno
 
-from workshop.sessions.managed_processes import url_of
+from workshop.sessions.supervisor import url_of
 from workshop.store.store import Store
 
 KEY = "dashboard_address"  # of the store's settings

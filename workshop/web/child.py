@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from workshop.core import config
 from workshop.core.parent_death import guarded
-from workshop.sessions.managed_processes import ChildProcess, serve, url_of, wait_answer
+from workshop.sessions.supervisor import ChildProcess, serve, url_of, wait_answer
 from workshop.web.address import ANYWHERE
 
 READY = 60.0  # seconds

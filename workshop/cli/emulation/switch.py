@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from workshop.cli.emulation import namespaces, remote
-from workshop.cli.emulation.link import Link
+from workshop.cli.emulation.hosts import Link
 from workshop.core.errors import WorkshopError
 
 NETWORK = "10.0.0"  # nobody else is in it

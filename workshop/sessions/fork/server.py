@@ -30,8 +30,8 @@ from pathlib import Path
 
 from workshop.core.parent_death import end_with_parent
 from workshop.engine.tensorflow import lean
-from workshop.sessions.fork import child, request
-from workshop.sessions.fork.request import Request
+from workshop.sessions.fork import child
+from workshop.sessions.fork.child import Request
 
 WORD = struct.Struct("i")  # the number of a process
 LEAVE = 1.0  # seconds within which those that were forked end
@@ -113,7 +113,7 @@ class ForkServer:
         except BlockingIOError:  # the child that forks ranks which train was faster
             return None
         try:
-            incoming = request.read(line, self._token)
+            incoming = child.read(line, self._token)
         except (OSError, ValueError) as error:
             print(f"A rank was not forked: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             line.close()

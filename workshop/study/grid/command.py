@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput
 from workshop.mpi.implementations import read_placement
@@ -40,7 +40,7 @@ else:
     )
 
 
-@params.grouped
+@common.grouped
 def grid(
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance sgan, mnist or kmeans.")],
     vary: Annotated[

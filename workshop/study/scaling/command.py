@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.study import command as commands
 from workshop.study.command import Minutes, Settings
 
@@ -16,7 +16,7 @@ else:
     Where = common.PLACEMENT.only("threads", "map_by", "per_resource", "cores_per_rank", "bind_to", "env")
 
 
-@params.grouped
+@common.grouped
 def scaling(
     context: typer.Context,
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance mnist or kmeans.")],

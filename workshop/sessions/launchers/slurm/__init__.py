@@ -21,10 +21,10 @@ from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.sessions import preflight
-from workshop.sessions.launchers import profile
+from workshop.sessions.launchers import site
 from workshop.sessions.launchers.site import Launch, Reach, SiteLost, exported, with_only
 from workshop.sessions.launchers.site import Site as _Site
-from workshop.sessions.launchers.slurm import allocation, commands, options, queue
+from workshop.sessions.launchers.slurm import allocation, commands, options
 from workshop.sessions.launchers.slurm.commands import Job
 from workshop.sessions.launchers.slurm.options import around, check_placement, default_placement, inside  # noqa: F401 (for `site`)
 from workshop.sessions.launchers.ssh import address_towards
@@ -71,7 +71,7 @@ class SlurmSite(_Site):
         step = ["srun", f"--nodes={len(names)}", f"--ntasks={len(names)}", "--ntasks-per-node=1", "--mpi=none"]
         variables = commands.environment() | self._launcher_variables()
         findings = preflight.check_nodes([*step, "--input=none"], variables, len(names), self.folder, address, give_up)
-        queue.unless(give_up)
+        commands.unless(give_up)
         if findings.failures:
             raise BadInput("\n".join(findings.failures))
         self._machine = findings.machine
@@ -83,7 +83,7 @@ class SlurmSite(_Site):
         name = f"workshop-{self.folder.name}-{secrets.token_hex(4)}"
         self._own = allocation.Allocation(self.options["request"], name, self.folder, give_up)
         self._job = self._own.number
-        job = queue.wait(self._job, float(self.options["wait"]), say, give_up)
+        job = commands.wait_in_queue(self._job, float(self.options["wait"]), say, give_up)
         if job is None or job.state != "RUNNING":  # a short one may be ending, and Slurm not know yet how
             raise WorkshopError(self._look() or self._ending(job))
         say(f"the job {self._job} runs on {job.nodes}")
@@ -97,9 +97,9 @@ class SlurmSite(_Site):
         check_placement(self.options, placement)
         if lost := self._look():
             raise SiteLost(lost)
-        chosen, centre = mpi.module_of(placement.mpi), profile.read()
+        chosen, centre = mpi.module_of(placement.mpi), site.read_profile()
         environment = {
-            **profile.loaded(centre.modules),
+            **site.loaded(centre.modules),
             **chosen.environment(placement),
             "WORKSHOP_HOME": str(config.home()),
             **self._launcher_variables(),
@@ -155,7 +155,7 @@ class SlurmSite(_Site):
                     self._looked = time.monotonic()
                 if job is not None and job.state == "RUNNING":
                     break
-                unclear = job is not None and job.state == "COMPLETING" and job.reason not in queue.REASONS
+                unclear = job is not None and job.state == "COMPLETING" and job.reason not in commands.REASONS
                 if unclear and time.monotonic() < deadline:
                     time.sleep(PAUSE)
                 else:
@@ -163,7 +163,7 @@ class SlurmSite(_Site):
             return self._lost
 
     def _ending(self, job: Job | None) -> str:
-        return queue.why_ended(self._job or "", job, self.options["time"])
+        return commands.why_ended(self._job or "", job, self.options["time"])
 
     def close(self) -> None:
         self._closing.set()

@@ -39,12 +39,11 @@ def nodes(
     Without --session it emulates four hosts with a limited link, and ends them afterwards. The dashboard's page Nodes
     shows the same with questions to predict in each step.
     """
-    from workshop.cli.emulation.hosts import EmulatedHosts
-    from workshop.cli.emulation.link import parse
+    from workshop.cli.emulation.hosts import EmulatedHosts, parse_link
     from workshop.cli.emulation.session import session_on
     from workshop.workloads.sgan.nodes.guide import GUIDE
 
-    limit = parse(link or "25mbit")
+    limit = parse_link(link or "25mbit")
 
     def run(name: str | None) -> int:
         return guided.run_guide(GUIDE, steps, thorough, settings, name, False, no_wait, minutes, as_json)
