@@ -19,9 +19,9 @@ pytestmark = pytest.mark.real
 HERE = Placement(ranks=2)
 BEGUN = """
 from workshop.core.placement import Placement
-from workshop.sessions import background
+from workshop.sessions import lifecycle
 from workshop.store.store import Store
-run = background.begin(Store.open(), "test", "tell", {"events": 100, "every": 0.05}, Placement(ranks=2), 5)
+run = lifecycle.begin_run(Store.open(), "test", "tell", {"events": 100, "every": 0.05}, Placement(ranks=2), 5)
 print(run.id, run.status, flush=True)
 """
 

@@ -71,13 +71,11 @@ def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
     options: list[Option] = []
     groups: dict[str, Group] = {}
     parameters = inspect.signature(command, eval_str=True).parameters
-    names = set(parameters)
     for name, parameter in parameters.items():
         if group := next((each for each in get_args(parameter.annotation) if isinstance(each, Group)), None):
-            groups[name] = Group({option: annotation for option, annotation in group.items() if option not in names})
-            for option in group.keys() & names:  # that somebody's launcher has
-                print(f"There is another option {option!r}, which is left out.", file=sys.stderr)
-            names |= group.keys()
+            groups[name] = Group(
+                {option: annotation for option, annotation in group.items() if option not in parameters}
+            )
             options += [(option, annotation, None) for option, annotation in groups[name].items()]
         else:
             options.append((name, parameter.annotation, parameter.default))

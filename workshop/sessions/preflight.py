@@ -229,7 +229,6 @@ def check(
         findings.kills[host] = answer["kills"]
         findings.failures += differences(host, answer, here, folder)
         findings.notices += crowding(host, answer, slots[host])
-    findings.failures += twins((host, replied.answer) for host, replied in replies.items())
     return findings
 
 
@@ -303,16 +302,3 @@ def crowding(host: str, report: Mapping[str, Any], slots: int) -> list[str]:
     if slots <= report["cores"]:
         return []
     return [f"{host} has {report['cores']} cores for {slots} ranks, which will share them."]
-
-
-def twins(answers: Iterable[tuple[str, Mapping[str, Any] | None]]) -> list[str]:
-    """Hosts that give themselves the same name: a launcher would take them for one host."""
-    called = {socket.gethostname(): "this host"}
-    problems = []
-    for host, answer in answers:
-        if answer is None:
-            continue
-        if other := called.get(answer["host"]):
-            problems.append(f"{host} calls itself {answer['host']}, and so does {other}; name each host once.")
-        called.setdefault(answer["host"], host)
-    return problems

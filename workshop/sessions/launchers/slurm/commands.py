@@ -17,7 +17,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.sessions.launchers import site
 
 COMMAND_SECONDS = 20.0  # that a command may take: a busy controller is slow
-FORMAT = "%i|%T|%r|%S|%N|%D"
+FORMAT = "%i|%T|%r|%S|%N"
 WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 _NUMBER = re.compile(r"[0-9]+")
 _PREAMBLE = re.compile(r"^\w+: (error|fatal): (Job submit/allocate failed: |Unable to allocate resources: )?")
@@ -46,7 +46,6 @@ class Job:
     reason: str = "None"  # why it waits, or ended
     start: str = "N/A"  # when it began, or may begin
     nodes: str = ""  # in Slurm's short form, n[1-3]
-    count: int = 0  # of the nodes that it has or wants
 
     @property
     def waits(self) -> bool:
@@ -70,10 +69,10 @@ def installed() -> None:
 def read_job(line: str) -> Job:
     """One line of squeue in FORMAT. Raises WorkshopError for anything else."""
     words = line.strip().split("|")
-    if len(words) != FORMAT.count("|") + 1 or not _NUMBER.match(words[0]) or not words[5].isdecimal():
+    if len(words) != FORMAT.count("|") + 1 or not _NUMBER.match(words[0]):
         raise WorkshopError(f"squeue says what nobody understands: {line[:200]!r}")
-    number, state, reason, start, nodes, count = words
-    return Job(number, state, reason, start, nodes, int(count))
+    number, state, reason, start, nodes = words
+    return Job(number, state, reason, start, nodes)
 
 
 def refusal(words: str) -> str:
@@ -231,16 +230,12 @@ def unless(give_up: Callable[[], bool]) -> None:
 # By the state that squeue tells.
 ENDINGS = {
     "TIMEOUT": "its time limit{minutes} was reached; start the session with a longer --time",
-    "DEADLINE": "its deadline was reached",
     "PREEMPTED": "another job took its place (preemption)",
     "SUSPENDED": "it was suspended, for another job or by an administrator",
-    "STOPPED": "it was stopped by an administrator",
     "NODE_FAIL": "one of its nodes ({nodes}) failed",
-    "BOOT_FAIL": "one of its nodes ({nodes}) failed to start",
     "CANCELLED": "somebody cancelled it (scancel)",
     "OUT_OF_MEMORY": "its processes took more memory than it has",
     "FAILED": "it failed",
-    "COMPLETED": "it ended",
     "PENDING": "it was put back into the queue",
 }
 # By the reason that squeue tells of a job which is ending, and whose state doesn't say how yet.
