@@ -1,6 +1,6 @@
 """Parts that commands share: the options of a placement and of a site, printed answers, the choice of a session.
 
-Commands that are computed: those that extensions bring, and those whose options are a workload's params or groups
+Also commands that are computed: those that extensions bring, and those whose options are a workload's params or groups
 of options that several commands share.
 """
 

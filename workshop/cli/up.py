@@ -28,10 +28,9 @@ Replay = Annotated[
     bool,
     typer.Option("--replay", help="Show a recorded session, without a cluster: FILE, or the one that comes with this."),
 ]
-USABLE = ("replay", "recording", "host", "port", "as_json")  # the options of `up` that mean something here
 
 
-def show_recording(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
+def show_recording(file: str | None, host: str, port: str, as_json: bool) -> None:
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
     from workshop.cli import record
     from workshop.sessions.supervisor import check_port
@@ -39,9 +38,7 @@ def show_recording(context: typer.Context, file: str | None, host: str, port: st
     from workshop.web.child import Dashboard
 
     if file == "":
-        raise BadInput(f"{context.params['recording']} is given without --replay, which shows a recording.")
-    for option in (option for name in context.params if name not in USABLE for option in _typed_option(context, name)):
-        raise BadInput(f"{option} and --replay exclude each other: a recording is shown, and nothing is started.")
+        raise BadInput("A recording is given without --replay, which shows it.")
     dashboard = Dashboard(host, check_port(host, port), common.stderr().print)
     path = Path(file) if file else record.shipped()
     with record.replayed(path) as store:
@@ -51,21 +48,11 @@ def show_recording(context: typer.Context, file: str | None, host: str, port: st
         keep_up(store, [dashboard], dashboard, None, store.sessions()[0].name, as_json)
 
 
-def _typed_option(context: typer.Context, name: str) -> list[str]:
-    """The option of `up` as it was typed; empty for an option that wasn't typed, and for one that switches something
-    off (--no-lab)."""
-    source, value = context.get_parameter_source(name), context.params[name]
-    if source is None or source.name != "COMMANDLINE" or value is False:
-        return []
-    return [next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)]
-
-
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
 
 
 @common.grouped
 def up(
-    context: typer.Context,
     recording: Recording = None,
     name: Annotated[str, typer.Option("--session", metavar="NAME", help="The session's name.")] = "workshop",
     *,
@@ -99,7 +86,7 @@ def up(
     as_json: common.JSON = False,
 ) -> None:
     if replay or recording is not None:
-        return show_recording(context, recording if replay else "", host, port, as_json)
+        return show_recording(recording if replay else "", host, port, as_json)
 
     from workshop.cli.installation.horovod import HorovodBuild
     from workshop.mpi import horovod

@@ -14,7 +14,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,6 +36,7 @@ from workshop.sessions.launchers.site import Site
 
 T = TypeVar("T")
 READY = 60.0  # seconds within which engines must have registered
+ANSWER = 4.0  # seconds within which every rank of an idle machine must have answered; it takes some milliseconds
 STOP = 10.0  # seconds within which a stop must have happened
 NOTICED = 3.0  # seconds within which the controller must have noticed that engines are gone
 LAUNCHER = 1.0  # seconds by which a launcher may say later than the controller that a rank has died
@@ -85,9 +86,22 @@ class Cluster:
         return self.controller_alive and self.engines is not None and not self.engines.died.is_set()
 
     def answers(self) -> bool:
-        """Whether all ranks that are up answer: one that is alive may be deaf for ever."""
-        pids = [report["pid"] for report in self.engines.rank_map["ranks"]] if self.engines is not None else []
-        return self.alive and self.controller_whole and answer(self._client, pids, self._ending.is_set)
+        """Whether all ranks that are up answer in time: one that is alive may be deaf for ever."""
+        expected = (
+            sorted(report["pid"] for report in self.engines.rank_map["ranks"]) if self.engines is not None else []
+        )
+        if not (self.alive and self.controller_whole and len(self._client.ids) == len(expected)):
+            return False
+        try:
+            result = self._client[:].apply_async(os.getpid)
+            began = time.monotonic()
+            while not result.ready():
+                if time.monotonic() - began > patient(ANSWER) or self._ending.is_set():
+                    return False
+                result.wait(0.05)
+            return bool(sorted(result.get(0)) == expected)
+        except (IPythonError, TimeoutError):
+            return False
 
     def start_controller(self) -> None:
         """Start the controller where the ranks can reach it, with a heartbeat short enough to notice a dead engine
@@ -303,25 +317,3 @@ def _unregister(client: Any, ids: Iterable[int]) -> None:
                 client.session.send(client._query_stream, "unregistration_request", content={"id": id})
 
     client._io_loop.add_callback(send)
-
-
-ANSWER = 4.0  # seconds within which every rank of an idle machine must have answered; it takes some milliseconds
-LOOK = 0.05  # seconds between looks whether anybody still wants to know
-
-
-def answer(client: Any, pids: Iterable[int], give_up: Callable[[], bool]) -> bool:
-    """Whether all of these processes, and no others, answer a call of ipyparallel's client in time; False, too, where
-    `give_up` says that nobody waits for that any longer."""
-    expected = sorted(pids)
-    if len(client.ids) != len(expected):
-        return False
-    try:
-        result = client[:].apply_async(os.getpid)
-        began = time.monotonic()
-        while not result.ready():
-            if time.monotonic() - began > patient(ANSWER) or give_up():
-                return False
-            result.wait(LOOK)
-        return sorted(result.get(0)) == expected
-    except (IPythonError, TimeoutError):
-        return False

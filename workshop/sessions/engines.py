@@ -1,8 +1,6 @@
 """The set of running engines, which are the ranks of one MPI world.
 
-Which processes of this machine have ended, which one first, and how.
-
-A launcher that ends all ranks when one has died can't always tell which rank that was: MPICH names the one it collects
+`ExitWatcher` tells which of their processes on this machine have ended, which one first, and how. A launcher that ends all ranks when one has died can't always tell which rank that was: MPICH names the one it collects
 first. The kernel wakes us when the first process ends, before the launcher ends another one.
 """
 

@@ -1,12 +1,10 @@
-"""Shared memory that a session's ranks made on this machine: it would outlive killed ranks.
+"""What killed ranks of this machine leave: shared memory, and folders for temporary files.
 
 A segment that all ranks of a host have mapped needs no name any more. Without a name, the kernel frees it with the last
 rank, however that ends. Segments that ranks make later, or that some have not mapped, are noted and removed when the
 ranks have ended.
 
-The folders for temporary files of a session's ranks and of their launcher.
-
-Libraries remove theirs when a process ends by itself, which ranks don't: they are killed. TensorFlow leaves the code
+Libraries remove their temporary files when a process ends by itself, which ranks don't: they are killed. TensorFlow leaves the code
 that it has generated.
 """
 

@@ -1,6 +1,6 @@
 """Starts and stops sessions, and cleans up after sessions whose conductor was killed.
 
-A run in a session of its own that goes on when the command has ended, and ends by itself when the run has.
+`begin_run` is a run in a session of its own that goes on when the command has ended, and ends with its run.
 """
 
 from __future__ import annotations
@@ -100,12 +100,11 @@ def wait_ready(
     store: Store,
     session: SessionRecord,
     conductor: subprocess.Popen[bytes],
-    seconds: float = READY,
     give_up: Callable[[], bool] = lambda: False,
     on_look: Callable[[SessionRecord], None] = lambda _: None,
 ) -> SessionRecord:
     """Wait until a launched session takes runs. Raises WorkshopError with the reason where it doesn't come up; a
-    session that nobody waits for any longer is ended. Where its site has a queue, `seconds` count from when it should
+    session that nobody waits for any longer is ended. Where its site has a queue, `READY` counts from when it should
     be through that."""
     queue = session.site.get("wait", 0.0)
     began = time.monotonic()
@@ -115,7 +114,7 @@ def wait_ready(
             on_look(now)
             if now.state in ("ready", "running"):
                 return now
-            if time.monotonic() - began > (limit := queue + patient(seconds)):
+            if time.monotonic() - began > (limit := queue + patient(READY)):
                 raise WorkshopError(f"Session {session.name} was not ready within {limit:.0f} s: {now.message}")
             if give_up():
                 raise WorkshopError(f"Session {session.name} was asked to end before it was ready.")

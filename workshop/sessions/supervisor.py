@@ -1,7 +1,6 @@
-"""The children of `workshop up`, which run until an end is requested. Each ends with this process, whatever ends it,
-and is restarted when it dies before that.
+"""The children of `workshop up`, which run until an end is requested: their base, and a session's conductor.
 
-The processes that `workshop up` keeps up: their common base, and a session's conductor.
+Each ends with this process, whatever ends it, and is restarted when it dies before that.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Each has its own name, network, processes and shared memory; they share processo
 code uses `EmulatedHosts`. It starts the switch (`switch`), which starts the hosts. Each host runs commands (`remote`)
 that arrive over the network, through a stand-in for ssh, or through a socket in a folder.
 
-The links of emulated hosts: how fast they are.
+A `Link` says how fast their links are.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Libraries that were imported before the fork have read their variables already. The variables for numbers of threads are
 applied here. A placement with other variables that libraries read gets no forked ranks (`forkable`).
 
-A launcher's arguments and variables for a rank. The rank's stub sends them to the server that forks the rank.
+A `Request` has a launcher's arguments and variables for a rank. The rank's stub sends them to the server.
 """
 
 from __future__ import annotations

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -56,8 +55,6 @@ class SlurmSite(_Site):
         self._reach = Reach()
         self._lost: str | None = None
         self._looked = 0.0  # when Slurm was last asked, on the monotonic clock
-        self._asking = threading.Lock()
-        self._closing = threading.Event()
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         commands.installed()
@@ -76,7 +73,6 @@ class SlurmSite(_Site):
             raise BadInput("\n".join(findings.failures))
         self._machine = findings.machine
         self._reach = Reach(address, address)
-        threading.Thread(target=self._keep, name="slurm", daemon=True).start()
 
     def _allocate(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         """Wait for an allocation of the session's own."""
@@ -132,41 +128,34 @@ class SlurmSite(_Site):
 
     def lost(self, silent: Mapping[str, float]) -> str | None:
         """See `Site.lost`. Slurm is asked every few seconds, and at once where a host has fallen silent."""
-        longest = max(silent.values(), default=0.0)
-        if longest > QUIET and (longest == math.inf or time.monotonic() - self._looked > FRESH):
+        longest, ago = max(silent.values(), default=0.0), time.monotonic() - self._looked
+        if longest == math.inf or ago > (FRESH if longest > QUIET else EVERY):
             self._look()
         return self._lost
 
-    def _keep(self) -> None:
-        """A thread: look for the job."""
-        while not self._closing.wait(EVERY):
-            self._look()
-
     def _look(self) -> str | None:
         """Ask Slurm for the job. A job that is ending gets a few seconds until the reason is known."""
-        with self._asking:
-            deadline = time.monotonic() + FINAL
-            while self._lost is None and self._job is not None and not self._closing.is_set():
-                try:
-                    job = commands.job(self._job)
-                except WorkshopError:
-                    break  # Slurm's controller may be away for minutes while jobs go on
-                finally:
-                    self._looked = time.monotonic()
-                if job is not None and job.state == "RUNNING":
-                    break
-                unclear = job is not None and job.state == "COMPLETING" and job.reason not in commands.REASONS
-                if unclear and time.monotonic() < deadline:
-                    time.sleep(PAUSE)
-                else:
-                    self._lost = self._ending(job)
-            return self._lost
+        deadline = time.monotonic() + FINAL
+        while self._lost is None and self._job is not None:
+            try:
+                job = commands.job(self._job)
+            except WorkshopError:
+                break  # Slurm's controller may be away for minutes while jobs go on
+            finally:
+                self._looked = time.monotonic()
+            if job is not None and job.state == "RUNNING":
+                break
+            unclear = job is not None and job.state == "COMPLETING" and job.reason not in commands.REASONS
+            if unclear and time.monotonic() < deadline:
+                time.sleep(PAUSE)
+            else:
+                self._lost = self._ending(job)
+        return self._lost
 
     def _ending(self, job: Job | None) -> str:
         return commands.why_ended(self._job or "", job, self.options["time"])
 
     def close(self) -> None:
-        self._closing.set()
         if self._own is not None:
             self._own.release()
         self.clear_up()

@@ -1,6 +1,6 @@
 """Slurm's commands and their answers: squeue, scancel, sinfo, scontrol. Each call has a time limit.
 
-How a job waits in Slurm's queue, and why Slurm has ended it, in sentences for people.
+Also how a job waits in Slurm's queue, and why Slurm has ended it, in sentences for people.
 """
 
 from __future__ import annotations
