@@ -1,7 +1,8 @@
 """The set of running engines, which are the ranks of one MPI world.
 
-`ExitWatcher` tells which of their processes on this machine have ended, which one first, and how. A launcher that ends all ranks when one has died can't always tell which rank that was: MPICH names the one it collects
-first. The kernel wakes us when the first process ends, before the launcher ends another one.
+`ExitWatcher` tells which of their processes on this machine have ended, which one first, and how. A launcher that ends
+all ranks when one has died can't always tell which rank that was: MPICH names the one it collects first. The kernel
+wakes us when the first process ends, before the launcher ends another one.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ A segment that all ranks of a host have mapped needs no name any more. Without a
 rank, however that ends. Segments that ranks make later, or that some have not mapped, are noted and removed when the
 ranks have ended.
 
-Libraries remove their temporary files when a process ends by itself, which ranks don't: they are killed. TensorFlow leaves the code
-that it has generated.
+Libraries remove their temporary files when a process ends by itself, which ranks don't: they are killed. TensorFlow
+leaves the code that it has generated.
 """
 
 from __future__ import annotations

@@ -4,8 +4,9 @@ A thread of its own, which needs neither the store nor any other process: both m
 takes some 40 µs for each rank. It comes twice a second, once a second while a run is measured, and sooner where the
 ranks could fill what is left before that.
 
-`judge` says when a run takes more memory than there is, and in which words. A run is ended while there is still some left: the kernel would end somebody, or swap, and with that take the conductor,
-the dashboard and everybody else's programs along.
+`judge` says when a run takes more memory than there is, and in which words. A run is ended while there is still some
+left: the kernel would end somebody, or swap, and with that take the conductor, the dashboard and everybody else's
+programs along.
 """
 
 from __future__ import annotations

@@ -192,13 +192,13 @@ def wait_in_queue(number: str, patience: float, say: Callable[[str], None], give
     deadline, seconds, last_words = time.monotonic() + patience, FIRST, ""
     while True:
         try:
-            found = job(number)
-            if found is None or not found.waits:
-                return found
-            state = found.describe
+            waiting = job(number)
+            if waiting is None or not waiting.waits:
+                return waiting
+            state = waiting.describe
             words = f"waiting in Slurm's queue, job {number}: {state}"
-            if found.start not in ("N/A", ""):
-                words += f", may start at {found.start.replace('T', ' ')}"
+            if waiting.start not in ("N/A", ""):
+                words += f", may start at {waiting.start.replace('T', ' ')}"
         except SlurmUnavailable as silent:
             state = words = f"{silent}; asking again"
         if words != last_words:
