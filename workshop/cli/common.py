@@ -305,9 +305,9 @@ def site_from(placement: Placement, *, slurm: bool | None = None, **options: str
 
     where = site.usual(placement)
     kind = "slurm" if slurm else where["kind"]
-    taken = {"slurm": options.keys(), "hosts": {"address"}}.get(kind, set())
+    allowed = {"slurm": options.keys(), "hosts": {"address"}}.get(kind, set())
     own_options = {name: value for name, value in options.items() if value is not None}
-    if lost := next((name for name in own_options if name not in taken), None):
+    if lost := next((name for name in own_options if name not in allowed), None):
         if lost == "address":
             raise BadInput("--address is for a session on several hosts or Slurm; give --hosts or --slurm, too.")
         raise BadInput(f"--{lost} is for a session on Slurm; give --slurm, too.")
