@@ -7,8 +7,9 @@ import inspect
 import json
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import nullcontext
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -17,7 +18,7 @@ import benchmarks
 from benchmarks import Document, say
 from workshop.core.errors import WorkshopError
 from workshop.core.topology import allowed_cores
-from workshop.sessions.measurement_lock import measuring_lock, refuse_wait
+from workshop.sessions.measurement_lock import holder, machine_held, refuse_wait, waiting
 
 NAMES = ("kmeans", "regression", "mnist", "allreduce", "start", "tune", "federated", "parallel", "scale")
 NAMES += ("elastic", "hangs", "quiz", "viewers", "pages", "chaos", "peers")
@@ -33,7 +34,7 @@ def main(words: Sequence[str]) -> int:
     try:
         if no_wait:
             refuse_wait()
-        with measuring_lock(say) if getattr(modules[name], "ALONE", True) else nullcontext():
+        with _alone() if getattr(modules[name], "ALONE", True) else nullcontext():
             found = modules[name].run(**options)
     except WorkshopError as error:
         say(str(error))
@@ -44,6 +45,22 @@ def main(words: Sequence[str]) -> int:
     if found is not None:
         print(json.dumps({"bench": name, **found}, indent=1) if as_json else table(found))
     return 0
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold the machine for measuring, and say for whom that has to wait."""
+    before = None
+    while True:
+        with machine_held() as free:
+            if free:
+                yield
+                return
+        now = holder()
+        if now is not None and now != before:
+            say(waiting("Measuring", now))
+        before = now
+        time.sleep(0.5)
 
 
 def _parser(modules: dict[str, ModuleType]) -> argparse.ArgumentParser:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from benchmarks import Document, document, interleaved, machine, row
 from benchmarks.dashboard import HOST, served
 from workshop import registry
+from workshop.cli import record
 from workshop.core.errors import BadInput
-from workshop.sessions import replay
 from workshop.web.auth import new_secrets
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ PAINT = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startT
 def run(repeats: int = 5) -> Document:
     """Open all pages in turns, `repeats` times; returns the document. Raises BadInput without a browser."""
     where = machine(("streamlit", "uvicorn"))
-    with replay.replayed(replay.shipped()) as store, served() as (_, port), _chromium() as browser:
+    with record.replayed(record.shipped()) as store, served() as (_, port), _chromium() as browser:
         url, (token, code) = f"http://{HOST}:{port}", new_secrets(store)
         first_visit = _first_visit(browser, f"{url}/?token={token}")
         visitors = {"instructor": _instructor(browser, url, token), "learner": _learner(browser, url, code)}

@@ -15,8 +15,7 @@ from typing import Any
 from tests.live_session import Session
 from tests.support import limit, need
 from workshop.cli.emulation import namespaces
-from workshop.cli.emulation.hosts import EmulatedHosts
-from workshop.cli.emulation.link import Link
+from workshop.cli.emulation.hosts import EmulatedHosts, Link
 from workshop.store.store import Store
 
 WORKSHOP = [str(Path(sys.executable).with_name("workshop"))]

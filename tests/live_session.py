@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.support import limit, until
 from workshop.core import config
 from workshop.core.placement import Placement
-from workshop.sessions import client, shared_memory
+from workshop.sessions import client, leftovers
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
@@ -38,4 +38,4 @@ class Session:
 
     def segments(self) -> list[Path]:
         """The shared memory of the ranks that are up."""
-        return shared_memory.remembered(config.session_folder(self.record.id))
+        return leftovers.remembered(config.session_folder(self.record.id))

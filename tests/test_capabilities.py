@@ -17,7 +17,7 @@ DATA = "the images of handwritten digits are called like the workload"
 EXAMPLE = "an example in a help text or in a sentence"
 # Files of the core that may name a workload, each with its reason. This list may only shrink.
 ALLOWED = {
-    "workshop/cli/demo.py": "the demo runs a training that talks much",
+    "workshop/cli/demo.py": EXAMPLE,
     "workshop/cli/study.py": EXAMPLE,
     "workshop/course/simulated_ranks.py": "an MPI call that is called like the workload",
     "workshop/engine/fields.py": DATA,

@@ -16,7 +16,7 @@ import pytest
 
 from tests.support import limit
 from tests.web import seed
-from workshop.cli import templates
+from workshop.cli import new
 from workshop.store.store import Store
 
 NAME, LAB = "pi_darts", "pi-darts"
@@ -126,7 +126,7 @@ def environment(tmp_path: Path) -> Environment:
 def wheel(tmp_path: Path) -> Path:
     """The package, built as pip would build it. Neither pip nor uv is asked, since they may be missing or want a
     network: the build back end is among our packages, and a wheel without programs only has to be unpacked."""
-    package = templates.write_workload(NAME, tmp_path)
+    package = new.write_workload(NAME, tmp_path)
     command = [sys.executable, "-c", BUILD, str(tmp_path)]
     done = subprocess.run(command, cwd=package, capture_output=True, text=True, timeout=limit(120))
     assert done.returncode == 0, done.stderr

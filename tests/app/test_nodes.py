@@ -16,7 +16,7 @@ from workshop.workloads.sgan.nodes.facts import GUIDE
 def test_a_session_on_one_host_is_refused(open_page: Open, store: Store) -> None:
     with seed.alive(store, "class"):
         page = open_page("nodes", "instructor")
-        assert "workshop demo hosts --hosts 4 --link 25mbit --keep" in plain(page)
+        assert "workshop demo hosts --hosts 4 --link 25mbit" in plain(page)
         assert "Prepare it" not in labels(page)
 
 

@@ -14,8 +14,8 @@ from benchmarks.dashboard import served
 from tests.browser.accessibility import in_both_colours
 from tests.browser.conftest import NewPage
 from tests.support import limit, starts_processes
+from workshop.cli import record
 from workshop.registry import workloads
-from workshop.sessions import replay
 from workshop.store.store import Store
 from workshop.study.kinds import any_kind
 from workshop.web.auth import new_secrets
@@ -52,7 +52,7 @@ def shown() -> Iterator[Shown]:
     before = os.environ.get("WORKSHOP_OFFLINE")
     os.environ["WORKSHOP_OFFLINE"] = "1"
     try:
-        with replay.replayed(replay.shipped()) as store, served() as (_, port):
+        with record.replayed(record.shipped()) as store, served() as (_, port):
             token, code = new_secrets(store)
             yield Shown(store, f"http://127.0.0.1:{port}", token, code)
     finally:
@@ -77,7 +77,7 @@ def opened(page: Page) -> None:
 
 
 def test_the_recording_is_small_and_has_everything(shown: Shown) -> None:
-    assert replay.shipped().stat().st_size < 8 << 20
+    assert record.shipped().stat().st_size < 8 << 20
     runs = shown.store.runs(limit=None)
     assert {run.workload for run in runs} >= workloads().keys() - {OPENFL, *LATER}
     assert {"completed"} <= {run.status for run in runs}

@@ -1,4 +1,4 @@
-"""`workshop demo hosts`: a study on one host and on two, and hosts that stay."""
+"""`workshop demo hosts`: hosts that stay, with a session on them."""
 
 from __future__ import annotations
 
@@ -37,29 +37,18 @@ def keeping(*command: str) -> Iterator[subprocess.Popen[str]]:
 def test_what_is_wrong_is_told_before_anything_starts(workshop_home: Path) -> None:
     for words, said in (
         (["--link", "fast"], "link is 'fast': it should be like 100mbit"),
-        (["--hosts", "1"], "comparing one host with two takes at least 2"),
+        (["--hosts", "1"], "a session on several hosts takes at least 2"),
     ):
         done = demo(*words, seconds=30)
         assert (done.returncode, done.stdout) == (2, "")
         assert said in done.stderr
 
 
-@pytest.mark.exhaustive
-def test_the_same_training_on_one_host_and_on_two(workshop_home: Path) -> None:
-    refused = namespaces.refusal()
-    need(refused is None, refused or "")
-    done = demo("--hosts", "2", "--json")
-    assert done.returncode == 0, done.stderr
-    with Store.open() as store:
-        maps = {tuple(rank["host"] for rank in run.rank_map["ranks"]) for run in store.runs() if run.rank_map}
-    assert maps == {("hostA", "hostA"), ("hostA", "hostB")}
-
-
 @pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.exhaustive)])
 def test_hosts_that_stay(workshop_home: Path, how: signal.Signals) -> None:
     refused = namespaces.refusal()
     need(refused is None, refused or "")
-    command = [*WORKSHOP, "demo", "hosts", "--hosts", "2", "--keep", "--json"]
+    command = [*WORKSHOP, "demo", "hosts", "--hosts", "2", "--json"]
     with Store.open() as store, keeping(*command) as keeper:
         until(lambda: [s for s in store.sessions() if s.state == "ready"], 90, "the session")
         ours = psutil.Process(keeper.pid).children(recursive=True)
@@ -92,7 +81,7 @@ def is_conductor(process: psutil.Process) -> bool:
 def test_hosts_end_with_their_session(workshop_home: Path, how: str, code: int, said: str) -> None:
     refused = namespaces.refusal()
     need(refused is None, refused or "")
-    with keeping(*WORKSHOP, "demo", "hosts", "--hosts", "2", "--keep") as keeper:
+    with keeping(*WORKSHOP, "demo", "hosts", "--hosts", "2") as keeper:
         assert keeper.stderr is not None
         until(lambda: "Ctrl-C ends" in keeper.stderr.readline(), 90, "the command to know that its session is ready")
         ours = psutil.Process(keeper.pid).children(recursive=True)

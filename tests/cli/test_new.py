@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workshop.cli import templates
+from workshop.cli import new
 from workshop.cli.main import run
 from workshop.course import catalogue, description
 from workshop.quiz import reader
@@ -27,17 +27,17 @@ def test_it_says_what_it_wrote_and_what_to_type_next(capsys: pytest.CaptureFixtu
 
 
 def test_no_name_of_the_template_is_left(tmp_path: Path) -> None:
-    package = templates.write_workload("heat_flow", tmp_path)
-    for path in templates.files(package):
+    package = new.write_workload("heat_flow", tmp_path)
+    for path in new.files(package):
         for text in (str(path.relative_to(package)), path.read_text()):
             assert not any(name in text for name in ("my_workload", "my-workload", "MyWorkload", "My workload")), path
-    assert len(templates.files(package)) == len(templates.files(templates.WORKLOAD))
+    assert len(new.files(package)) == len(new.files(new.WORKLOAD))
     assert "class HeatFlowParams" in (package / "heat_flow_workshop" / "__init__.py").read_text()
 
 
 @pytest.mark.parametrize("name", ["heat", "a_name_of_the_longest_kind_yes"])
 def test_its_lab_and_deck_have_no_problems(tmp_path: Path, name: str) -> None:
-    folder = templates.write_workload(name, tmp_path) / f"{name}_workshop" / "labs"
+    folder = new.write_workload(name, tmp_path) / f"{name}_workshop" / "labs"
     assert catalogue.problems(folder) == []
     (lab,) = catalogue.folders(folder)
     numbers = [described.number for _, described in catalogue.readable()]
@@ -75,7 +75,7 @@ def test_a_folder_that_is_there_or_cant_be_written(capsys: pytest.CaptureFixture
 
 
 def test_labs_of_two_new_packages_may_have_one_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    labs = [templates.write_workload(name, tmp_path) / f"{name}_workshop" / "labs" / name for name in ("warm", "cold")]
+    labs = [new.write_workload(name, tmp_path) / f"{name}_workshop" / "labs" / name for name in ("warm", "cold")]
     assert len({description.read(lab).number for lab in labs}) == 1
     monkeypatch.setattr(catalogue, "folders", lambda _: labs)
     assert catalogue.problems() == []

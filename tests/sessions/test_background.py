@@ -12,16 +12,16 @@ from tests.conftest import leftovers
 from tests.support import limit, until
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.sessions import background, client
+from workshop.sessions import client, lifecycle
 from workshop.store.store import Store
 
 pytestmark = pytest.mark.real
 HERE = Placement(ranks=2)
 BEGUN = """
 from workshop.core.placement import Placement
-from workshop.sessions import background
+from workshop.sessions import lifecycle
 from workshop.store.store import Store
-run = background.begin(Store.open(), "test", "tell", {"events": 100, "every": 0.05}, Placement(ranks=2), 5)
+run = lifecycle.begin_run(Store.open(), "test", "tell", {"events": 100, "every": 0.05}, Placement(ranks=2), 5)
 print(run.id, run.status, flush=True)
 """
 
@@ -44,7 +44,7 @@ def test_a_run_is_ended_when_asked_and_when_it_takes_too_long(
     store: Store, workshop_home: Path, probe_workloads: None
 ) -> None:
     deaf = {"events": 1000, "every": 0.1, "obedient": False}
-    run = background.begin(store, "test", "tell", deaf, HERE, minutes=5)
+    run = lifecycle.begin_run(store, "test", "tell", deaf, HERE, minutes=5)
     until(lambda: store.totals(run.id).get("value"), 30, "the run to tell something")
     client.cancel(store, run.id)
     ended = client.wait(store, run.id, timeout=limit(30))
@@ -52,7 +52,7 @@ def test_a_run_is_ended_when_asked_and_when_it_takes_too_long(
     until(lambda: not leftovers(workshop_home), 60, "its session's processes to end")
 
     endless = {"events": 1000, "every": 0.1}
-    run = background.begin(store, "test", "tell", endless, HERE, minutes=0.02)
+    run = lifecycle.begin_run(store, "test", "tell", endless, HERE, minutes=0.02)
     late = client.wait(store, run.id, timeout=limit(30))
     assert late.status == "failed"
     assert late.error["type"] == "TimeLimit"
@@ -63,12 +63,12 @@ def test_a_run_is_ended_when_asked_and_when_it_takes_too_long(
 def test_what_can_not_be_starts_nothing(store: Store, workshop_home: Path, probe_workloads: None) -> None:
     for name, values, wrong in (("tell", {"events": -1}, "events is -1"), ("nothing", {}, "no workload 'nothing'")):
         with pytest.raises(BadInput, match=wrong):
-            background.begin(store, "test", name, values, HERE, 5)
+            lifecycle.begin_run(store, "test", name, values, HERE, 5)
     assert store.sessions() == []
 
     homeless = Placement(ranks=1, environment={"PYTHONHOME": "/nowhere"})
     with pytest.raises(WorkshopError, match="did not start"):
-        background.begin(store, "test", "tell", {}, homeless, 5)
+        lifecycle.begin_run(store, "test", "tell", {}, homeless, 5)
     (run,) = store.runs()
     assert run.status == "cancelled"
     assert not leftovers(workshop_home)

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.support import starts_processes, until
-from workshop.sessions.exit_watcher import ExitWatcher
+from workshop.sessions.engines import ExitWatcher
 
 
 @pytest.fixture

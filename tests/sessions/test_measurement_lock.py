@@ -7,7 +7,6 @@ import os
 import stat
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,7 @@ from workshop.core.errors import WorkshopError
 from workshop.report.run_sections import turn
 from workshop.report.sentences import state_words
 from workshop.sessions import client, measurement_lock
-from workshop.sessions.measurement_lock import holder, machine_held, measuring_lock, refuse_wait
+from workshop.sessions.measurement_lock import holder, machine_held, refuse_wait
 from workshop.store.records import RunRecord
 
 
@@ -55,32 +54,12 @@ def test_a_holder_whose_words_cannot_be_read_still_holds_the_lock(lock: Path, te
         assert "process" in str(holder())
 
 
-def test_whoever_waits_says_at_once_for_whom_and_goes_on(lock: Path) -> None:
-    said: list[str] = []
-    went_on = threading.Event()
-
-    def wait() -> None:
-        with measuring_lock(said.append):
-            went_on.set()
-
-    waiting = threading.Thread(target=wait)
-    with machine_held("bench"):
-        waiting.start()
-        until(lambda: said, 20, "the sentence")
-        assert not went_on.is_set()
-    assert went_on.wait(limit(20))
-    waiting.join()
-    assert len(said) == 1 and f"process {os.getpid()} (bench) of user {getpass.getuser()}, since" in said[0]
-    with machine_held(), pytest.raises(WorkshopError, match="was not free"), measuring_lock(said.append, 0.2):
-        pass
-
-
 @pytest.mark.real
 def test_a_measured_run_waits_in_the_queue_and_goes_on_when_the_machine_is_free(session: Session) -> None:
     """The wait is none of the run's time, others go first, and a timeout doesn't count it."""
     # The lock of the machine itself, so that it is the one of the session's conductor.
-    command = "import time; from workshop.sessions.measurement_lock import measuring_lock\n"
-    command += "with measuring_lock(print): print('held', flush=True); time.sleep(600)"
+    command = "import time; from workshop.sessions.measurement_lock import machine_held\n"
+    command += "with machine_held(): print('held', flush=True); time.sleep(600)"
     other = subprocess.Popen([sys.executable, "-c", command], stdout=subprocess.PIPE, text=True)
     try:
         assert other.stdout is not None and any(line == "held\n" for line in other.stdout)

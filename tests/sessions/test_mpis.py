@@ -15,7 +15,7 @@ from tests.support import need, until
 from workshop.core import config, processes, topology
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.sessions import shared_memory
+from workshop.sessions import leftovers
 
 pytestmark = pytest.mark.real
 BLOBS = {"data": "blobs", "points": 30_000, "features": 4, "clusters": 5, "backend": "numpy"}
@@ -80,4 +80,4 @@ def test_kill_9_of_a_rank_names_it(session: Session, mpi: str) -> None:
     os.kill(session.now.conductor_pid, signal.SIGKILL)
     tag = processes.session_tag(session.record.id)
     until(lambda: not processes.tagged(processes.TAG, tag), 30, "launcher and ranks to end without their conductor")
-    shared_memory.remove(config.session_folder(session.record.id))  # as the session's next start does
+    leftovers.remove(config.session_folder(session.record.id))  # as the session's next start does

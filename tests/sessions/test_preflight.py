@@ -61,14 +61,6 @@ def test_silence_is_explained() -> None:
     assert "lacks a part (ModuleNotFoundError: No module named 'psutil')" in lacking
 
 
-@pytest.mark.parametrize(
-    ("time", "words"), [(99.5, ""), (100, ""), (104, ""), (90, "10 s behind"), (110, "7 s ahead of")]
-)
-def test_a_clock_that_is_wrong_for_certain(time: float, words: str) -> None:
-    notice = f"hostB's clock is at least {words} this host's, and so are the times of its ranks; set both by NTP."
-    assert preflight.clock("hostB", FINE | {"clock": time}, 100, 103) == ([notice] if words else [])
-
-
 @pytest.mark.real
 def test_everything_that_is_wrong_is_told_at_once(workshop_home: Path) -> None:
     with emulated(3) as hosts:

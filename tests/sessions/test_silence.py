@@ -51,3 +51,20 @@ def test_a_stopped_process_is_called_so() -> None:
         )
         process.kill()
     assert not run_monitor.is_stopped(process.pid) and not run_monitor.is_stopped(None)
+
+
+STUCK = """
+import threading
+from workshop.sessions import run_monitor
+run_monitor.STUCK = 0.5
+def wait_for_ever():
+    threading.Event().wait()
+run_monitor.alive()
+wait_for_ever()
+"""
+
+
+@pytest.mark.real
+def test_a_stuck_conductor_ends_and_says_where() -> None:
+    ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 1 and "wait_for_ever" in ended.stderr

@@ -14,8 +14,7 @@ from tests.support import starts_processes, until
 from workshop.core import config
 from workshop.core.errors import WorkshopError
 from workshop.core.ports import free_port
-from workshop.sessions.managed_processes import ChildProcess, serve, wait_answer
-from workshop.sessions.supervisor import Supervisor
+from workshop.sessions.supervisor import ChildProcess, Supervisor, serve, wait_answer
 
 SERVES = "import http.server, sys; http.server.test(http.server.SimpleHTTPRequestHandler, port=int(sys.argv[1]))"
 DEAF = "import time; time.sleep(600)"

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from workshop.cli import record
 from workshop.registry import workloads
 from workshop.report.sentences import value_words
-from workshop.sessions import replay
 from workshop.workloads.openfl import WORKLOAD
 
 RECORDED = ("allreduce", "federated", "inversion", "kmeans", "mnist", "segmentation", "sgan")
@@ -28,7 +28,7 @@ def listed(metrics: Mapping[str, Any]) -> Iterator[str]:
 def recorded() -> Mapping[str, set[str]]:
     """The names of the listed metrics of each workload in the recorded course."""
     names: dict[str, set[str]] = {}
-    with replay.replayed(replay.shipped()) as store:
+    with record.replayed(record.shipped()) as store:
         for run in store.runs(limit=None):
             names.setdefault(run.workload, set()).update(listed(run.metrics))
     return names

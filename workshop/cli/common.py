@@ -1,27 +1,107 @@
-"""Parts that commands share: the options of a placement and of a site, printed answers, the choice of a session."""
+"""Parts that commands share: the options of a placement and of a site, printed answers, the choice of a session.
+
+Also commands that are computed: those that extensions bring, and those whose options are a workload's params or groups
+of options that several commands share.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import sys
 import tempfile
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 from rich.console import Console
 
-from workshop.cli.params import Group
 from workshop.core.documents import finite
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, hosts_from
+from workshop.extension import Params, help_of, load
 from workshop.mpi.implementations import IMPLEMENTATIONS, read_placement
-from workshop.sessions.launchers import LAUNCHERS
+from workshop.registry import commands
 
 if TYPE_CHECKING:
-    from workshop.sessions.launchers import Launcher
     from workshop.store.store import Store
+
+Option = tuple[str, Any, Any]  # name, annotation, default
+
+
+def as_options(params: type[Params]) -> list[Option]:
+    """An option for each param, taken as text: the model checks it, so that every error reads the same."""
+    parameters: list[Option] = []
+    for name, field in params.model_fields.items():
+        option = typer.Option(f"--{name.replace('_', '-')}", metavar="VALUE", help=help_of(name, field))
+        parameters.append((name, Annotated[str | None, option], None))
+    return parameters
+
+
+def given_values(params: type[Params], options: dict[str, Any]) -> dict[str, Any]:
+    """The params among a command's options, without the options that nobody gave."""
+    values = {name: options.pop(name) for name in params.model_fields}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def with_options(command: Callable[..., Any], options: Sequence[Option]) -> Callable[..., Any]:
+    """A command that takes keywords, with these options: typer reads them off its signature."""
+    command.__signature__ = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+            for name, annotation, default in options
+        ]
+    )
+    command.__annotations__ = {name: annotation for name, annotation, _ in options}
+    return command
+
+
+class Group(dict[str, Any]):
+    """Options that several commands share: their annotations by name. All of them are optional."""
+
+    def only(self, *names: str) -> Any:
+        """The annotation of a parameter for these options, in this order; without names for all options."""
+        return Annotated[Mapping[str, Any], Group({name: self[name] for name in names or self})]
+
+
+def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Replace a command's group parameter by the group's options. The command gets the given values by name."""
+    options: list[Option] = []
+    groups: dict[str, Group] = {}
+    parameters = inspect.signature(command, eval_str=True).parameters
+    for name, parameter in parameters.items():
+        if group := next((each for each in get_args(parameter.annotation) if isinstance(each, Group)), None):
+            groups[name] = Group(
+                {option: annotation for option, annotation in group.items() if option not in parameters}
+            )
+            options += [(option, annotation, None) for option, annotation in groups[name].items()]
+        else:
+            options.append((name, parameter.annotation, parameter.default))
+
+    @functools.wraps(command)
+    def called(**values: Any) -> Any:
+        together = {name: {option: values.pop(option) for option in group} for name, group in groups.items()}
+        return command(**values, **together)
+
+    return with_options(called, options)
+
+
+def add_commands(app: typer.Typer, group: str) -> None:
+    """Add the commands of a group to its app; one that can't be loaded is named on standard error and left out."""
+    for command in commands(group).values():
+        try:
+            function = load(command.function)
+        except Exception as error:  # somebody else's package: whatever is wrong with it, ours must go on
+            words = f"{group} {command.name}".strip()
+            print(f"The command {words} ({command.function}) can't be loaded: {error}", file=sys.stderr)
+            continue
+        if isinstance(function, typer.Typer):
+            app.add_typer(function, name=command.name)
+        else:
+            app.command(command.name, **command.options)(function)
+
 
 JSON = Annotated[bool, typer.Option("--json", help="Answer as one JSON document on standard output.")]
 Gradebook = Annotated[
@@ -197,51 +277,41 @@ def one_session(session: str | None, private: bool) -> None:
         raise BadInput("--session and --private exclude each other; give one of them.")
 
 
-def _options() -> Group:
-    """The options of all launchers by name; the flag that asks for a launcher comes before that launcher's own."""
-    group = Group()
-    for launcher in LAUNCHERS.values():
-        if launcher.flag:
-            flag = typer.Option(_dashed(launcher.name), help=launcher.flag)
-            group.setdefault(launcher.name, Annotated[bool | None, flag])
-        for option in launcher.options:
-            option_type = typer.Option(_dashed(option.name), metavar=option.metavar, help=option.help)
-            group.setdefault(option.name, Annotated[str | None, option_type])
-    return group
+_OF_SITES = {
+    "partition": ("NAME", "Slurm's partition."),
+    "account": ("NAME", "Slurm's account."),
+    "qos": ("NAME", "Slurm's quality of service."),
+    "reservation": ("NAME", "A reservation of Slurm's, such as a class's."),
+    "constraint": ("FEATURES", "Features that Slurm's nodes must have."),
+    "gpus": ("N", "GPUs, as salloc takes them."),
+    "time": ("MINUTES", "How long Slurm gives the session."),
+    "nodes": ("N", "Nodes of Slurm for the ranks."),
+    "wait": ("MINUTES", "How long to wait in Slurm's queue."),
+    "address": ("ADDRESS", "Of this host, by which other hosts and nodes reach it."),
+}
+Site = Group(
+    slurm=Annotated[bool | None, typer.Option("--slurm", help="Run it in an allocation of Slurm.")],
+    **{
+        name: Annotated[str | None, typer.Option(metavar=metavar, help=text)]
+        for name, (metavar, text) in _OF_SITES.items()
+    },
+).only()
 
 
-def _dashed(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
-
-
-Site = _options().only()
-
-
-def site_from(placement: Placement, **options: Any) -> Mapping[str, Any]:
+def site_from(placement: Placement, *, slurm: bool | None = None, **options: str | None) -> Mapping[str, Any]:
     """The site that these options ask for; without options this machine, or the hosts of the placement. Raises BadInput
     for a site that can't take the placement, and for an option of another site."""
-    from workshop.core import words
-    from workshop.core.errors import BadInput
     from workshop.sessions.launchers import site
 
-    flags = {name: launcher for name, launcher in LAUNCHERS.items() if launcher.flag}
-    requested = [name for name in flags if options.pop(name, None)]
-    if len(requested) > 1:
-        raise BadInput(f"{words.listed(map(_dashed, requested))} exclude each other; give one of them.")
     where = site.usual(placement)
-    chosen = LAUNCHERS[requested[0] if requested else where["kind"]]
-    own_options = {option.name: options.get(option.name) for option in chosen.options}
-    if lost := next((name for name, value in options.items() if value is not None and name not in own_options), None):
-        takers = [launcher for launcher in LAUNCHERS.values() if lost in (option.name for option in launcher.options)]
-        titles = words.listed((launcher.title for launcher in takers), "or")
-        ways = words.listed((_way(launcher) for launcher in takers), "or")
-        raise BadInput(f"{_dashed(lost)} is for a session on {titles}; give {ways}, too.")
-    if requested or any(value is not None for value in own_options.values()):
-        where = site.requested(chosen.name, placement, own_options)
+    kind = "slurm" if slurm else where["kind"]
+    allowed = {"slurm": options.keys(), "hosts": {"address"}}.get(kind, set())
+    own_options = {name: value for name, value in options.items() if value is not None}
+    if lost := next((name for name in own_options if name not in allowed), None):
+        if lost == "address":
+            raise BadInput("--address is for a session on several hosts or Slurm; give --hosts or --slurm, too.")
+        raise BadInput(f"--{lost} is for a session on Slurm; give --slurm, too.")
+    if slurm or own_options:
+        where = site.requested(kind, placement, own_options)
     site.check(where, placement)
     return where
-
-
-def _way(launcher: Launcher) -> str:
-    """The option by which people ask for a launcher."""
-    return _dashed(launcher.name) if launcher.flag else "--hosts"

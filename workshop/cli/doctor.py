@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
-from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,7 +57,7 @@ def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
         _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _horovod,
-        _state_folder, _store, lambda: _port(port), _jupyterlab,
+        _state_folder, _store, lambda: _port(port),
         *map(load, registry.checks()),
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
@@ -245,14 +244,6 @@ def _port(port: int) -> Check:
     except BadInput as refused:
         return Check("Port", False, "", f"{refused} `workshop up --port N` takes another one.")
     return Check("Port", True, f"{port} is free for the dashboard")
-
-
-def _jupyterlab() -> Check:
-    lacking = [package for package in ("jupyterlab", "ipykernel", "anywidget") if find_spec(package) is None]
-    if lacking:
-        fix = "Install the environment again (make up); until then, `workshop up` goes on without JupyterLab."
-        return Check("JupyterLab", False, f"{words.listed(lacking)} not installed", fix, needed=False)
-    return Check("JupyterLab", True, f"JupyterLab {version('jupyterlab')}", needed=False)
 
 
 def _run(command: list[str], seconds: float, variables: dict[str, str]) -> tuple[int | None, str, str]:

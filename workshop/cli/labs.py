@@ -179,37 +179,24 @@ def list_(as_json: common.JSON = False) -> None:
 
 @app.command()
 def build(
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; tell which notebooks are stale, and return 1 then.")
-    ] = False,
     as_json: common.JSON = False,
-) -> int:
+) -> None:
     """Make the notebooks of the labs' sources. Learners' and those with solutions are made; without changes nothing is
     written."""
     from workshop.core import config, words
     from workshop.course import build as building
 
     folder = config.notebooks_folder()
-    if check:
-        stale = building.stale(folder)
-        if as_json:
-            common.answer({"folder": str(folder), "stale": stale})
-        for notebook in stale:
-            common.stderr().print(notebook, soft_wrap=True)
-        if not stale and not as_json:
-            print(f"All notebooks in {folder} are as their sources say.")
-        return 1 if stale else 0
     built = building.build(folder)
     if as_json:
         common.answer({"folder": str(folder)} | {name: list(paths) for name, paths in vars(built).items()})
-        return 0
+        return
     for path in built.written:
         print(f"{path} is written.")
     for path in built.removed:
         print(f"{path} is taken away: no lab makes it any more.")
     notebooks = words.count(len(built.written) + len(built.same), "notebook")
     print(f"{folder} has {notebooks}, {len(built.written)} of them new.")
-    return 0
 
 
 @app.command()

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from workshop.cli import demo, horovod, labs, mpi, new, params, place, quiz, runs, session, study, up
+from workshop.cli import common, demo, labs, mpi, new, place, quiz, runs, session, study, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
 from workshop.core.errors import WorkshopError
@@ -45,10 +45,10 @@ app.add_typer(labs.app, name="labs")
 app.add_typer(quiz.app, name="quiz")
 app.add_typer(runs.app, name="runs")
 app.add_typer(session.app, name="session")
-params.add_commands(app, "")
+common.add_commands(app, "")
 app.command("record", hidden=True)(record_commands.record)
-for other in (demo, mpi, horovod, new):
-    app.add_typer(other.app, hidden=True)
+for other in (demo.app, mpi.app, mpi.horovod_app, new.app):
+    app.add_typer(other, hidden=True)
 
 
 def run(words: list[str]) -> int:

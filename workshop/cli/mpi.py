@@ -1,7 +1,8 @@
-"""Install and list MPIs, each in a prefix of its own. MPICH and Intel MPI overwrite each other's files."""
+"""Install and list MPIs, each in a prefix of its own; build Horovod."""
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -10,7 +11,8 @@ from workshop.cli import common
 from workshop.mpi import INSTALL
 from workshop.mpi.implementations import IMPLEMENTATIONS
 
-app = typer.Typer(name="mpi", help=__doc__, no_args_is_help=True)
+_MPIS = "Install and list MPIs, each in a prefix of its own. MPICH and Intel MPI overwrite each other's files."
+app = typer.Typer(name="mpi", help=_MPIS, no_args_is_help=True)
 
 
 @app.command()
@@ -51,3 +53,32 @@ def list_(as_json: common.JSON = False) -> None:
         for name, about in inventory_by_name.items()
     ]
     common.listing(as_json, inventory_by_name, ("MPI", "version", "where"), rows, overflow="fold")
+
+
+_HOROVOD = "Horovod, which exchanges gradients: built from source in this environment."
+horovod_app = typer.Typer(name="horovod", help=_HOROVOD, no_args_is_help=True)
+
+
+@horovod_app.callback(help=_HOROVOD)
+def _group() -> None:
+    """With a single command, Typer would leave out its name."""
+
+
+@horovod_app.command("install")
+def install_horovod(as_json: common.JSON = False) -> None:
+    """Build Horovod and install it, unless it works already. It takes a few minutes, gcc, g++ and make."""
+    from workshop.cli.installation import horovod as building
+    from workshop.mpi import horovod
+
+    err = common.stderr()
+    began = time.monotonic()
+    before = horovod.working() if horovod.build().state == "built" else None
+    with err.status("Building Horovod, which takes 2 to 4 minutes"):
+        version = before or building.install()
+    if as_json:
+        seconds = round(time.monotonic() - began, 1)
+        common.answer({"horovod": version, "built_now": before is None, "seconds": seconds})
+    elif before:
+        err.print(f"Horovod {version} is built already.")
+    else:
+        err.print(f"Horovod {version} is built; two ranks have found each other with it.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement, default_for, hosts_from
 from workshop.mpi.implementations import read_placement
@@ -39,7 +39,7 @@ Failing = Annotated[
 ]
 
 
-@params.grouped
+@common.grouped
 def place(
     machine: Machine = None,
     *,

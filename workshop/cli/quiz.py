@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,8 +12,10 @@ import typer
 from workshop.cli import common, quiz_rounds
 
 if TYPE_CHECKING:
+    from workshop.quiz.deck import Deck
     from workshop.quiz.gift.texts import Loss
     from workshop.quiz.reader import DeckProblem
+    from workshop.quiz.types import DrawnQuestion
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 app.command("host")(quiz_rounds.host)
@@ -84,7 +88,6 @@ def show(
     as_json: common.JSON = False,
 ) -> None:
     """Show a deck's questions; what is right only with --answers."""
-    from workshop.cli.show_quiz import show_deck, without_answers
     from workshop.quiz import reader
 
     deck_read = reader.read(reader.find(deck))
@@ -183,3 +186,67 @@ def _tell(losses: tuple[Loss, ...]) -> None:
         by_question.setdefault(loss.question, []).append(loss.what)
     for question, what in by_question.items():
         common.stderr().print(f"Lost: {f'{question}: ' if question else ''}{'; '.join(what)}", soft_wrap=True)
+
+
+WIDTH = 78  # columns of a terminal
+
+
+def without_answers(deck: Deck) -> dict[str, Any]:
+    """A deck as a document from which nothing that is right can be told: its questions are as a browser gets them."""
+    from workshop.quiz.deck import ask
+
+    questions = [
+        question.view(ask(deck, question, "show"), lambda picture: picture.file) for question in deck.questions
+    ]
+    return deck.model_dump(mode="json", exclude={"questions"}) | {"questions": questions}
+
+
+def show_deck(deck: Deck, answers: bool) -> None:
+    """A deck's questions, one below the other; what is right only where `answers` says so."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from workshop.core import words
+    from workshop.quiz.deck import ask
+    from workshop.quiz.rendering import plain
+
+    out = Console(highlight=False, markup=False, soft_wrap=True)
+    lab = f", lab {deck.lab}" if deck.lab else ""
+    out.print(Text(f"{deck.title} ({deck.deck}{lab})", style="bold"))
+    for line in _wrapped(plain(deck.about), ""):
+        out.print(line)
+    for number, question in enumerate(deck.questions, 1):
+        drawn_question = ask(deck, question, "show")
+        about = [question.type, words.count(deck.seconds_of(question), "second")]
+        if points := deck.points_of(question):
+            about.insert(1, f"{points:g} point{'' if points == 1 else 's'}")
+        out.print()
+        out.print(Text(f"{number}. {question.id} ({', '.join(about)})", style="bold"))
+        for line in _question(drawn_question, answers):
+            out.print(line)
+
+
+def _question(drawn_question: DrawnQuestion, answers: bool) -> Iterator[str]:
+    from workshop.quiz.randomisation import written
+    from workshop.quiz.rendering import plain
+
+    question = drawn_question.question
+    yield from _wrapped(plain(question.text, drawn_question.numbers), "   ")
+    if question.picture is not None:
+        yield from _wrapped(f"Picture {question.picture.file}: {question.picture.alt}", "   ")
+    if drawn_question.numbers:
+        numbers = ", ".join(f"{name} = {written(value)}" for name, value in drawn_question.numbers.items())
+        yield from _wrapped(f"Numbers of each learner's own, here: {numbers}", "   ")
+    for text, first, rest in question.lines(drawn_question, answers):
+        yield from _wrapped(text, first, rest)
+    if answers:
+        if right := question.right_words(drawn_question):
+            yield from _wrapped(f"Right: {right}", "   ")
+        if question.explanation:
+            yield from _wrapped(plain(question.explanation, drawn_question.numbers), "   ")
+
+
+def _wrapped(text: str, first: str, rest: str | None = None) -> list[str]:
+    if not text:
+        return []
+    return textwrap.wrap(text, WIDTH, initial_indent=first, subsequent_indent=first if rest is None else rest)

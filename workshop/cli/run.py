@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.core.errors import BadInput
 from workshop.core.forms import going_on, unused
 from workshop.extension import Workload
@@ -102,11 +102,11 @@ def _command(chosen: Workload) -> Any:
     """A command whose options are the workload's params."""
 
     def command(**options: Any) -> int:
-        values = params.given_values(chosen.params, options)
+        values = common.given_values(chosen.params, options)
         return _execute(chosen, values, **options)
 
     parameters = [
-        *params.as_options(chosen.params),
+        *common.as_options(chosen.params),
         *((name, annotation, None) for name, annotation in common.PLACEMENT.items()),
         ("session", common.SessionName, None),
         ("private", common.Private, False),
@@ -116,7 +116,7 @@ def _command(chosen: Workload) -> Any:
         ("save", Save, None),
         ("as_json", common.JSON, False),
     ]
-    return params.with_options(command, parameters)
+    return common.with_options(command, parameters)
 
 
 for _workload in workloads().values():

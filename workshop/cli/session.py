@@ -6,14 +6,14 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="The session's name: lower-case letters, digits and -.")]
 
 
 @app.command()
-@params.grouped
+@common.grouped
 def start(
     name: Name = "workshop",
     *,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.study import command as commands
 from workshop.study.command import Minutes, StudyId
 
@@ -17,7 +17,7 @@ run_app = typer.Typer(help="Run a study; it goes on where the same one was inter
 app.add_typer(run_app, name="run")
 
 
-params.add_commands(run_app, "study run")
+common.add_commands(run_app, "study run")
 
 
 @app.command()

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.core import config
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.notebook.jupyter.child import JupyterLab
-    from workshop.sessions.supervisor import Child
+    from workshop.sessions.supervisor import ChildProcess
     from workshop.store.store import Store
     from workshop.web.address import Dashboard
 
@@ -28,44 +28,31 @@ Replay = Annotated[
     bool,
     typer.Option("--replay", help="Show a recorded session, without a cluster: FILE, or the one that comes with this."),
 ]
-USABLE = ("replay", "recording", "host", "port", "as_json")  # the options of `up` that mean something here
 
 
-def show_recording(context: typer.Context, file: str | None, host: str, port: str, as_json: bool) -> None:
+def show_recording(file: str | None, host: str, port: str, as_json: bool) -> None:
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
-    from workshop.sessions import replay
+    from workshop.cli import record
     from workshop.sessions.supervisor import check_port
     from workshop.store.read_only import recorded
     from workshop.web.address import Dashboard
 
     if file == "":
-        raise BadInput(f"{context.params['recording']} is given without --replay, which shows a recording.")
-    for option in (option for name in context.params if name not in USABLE for option in _typed_option(context, name)):
-        raise BadInput(f"{option} and --replay exclude each other: a recording is shown, and nothing is started.")
+        raise BadInput("A recording is given without --replay, which shows it.")
     dashboard = Dashboard(host, check_port(host, port), common.stderr().print)
-    path = Path(file) if file else replay.shipped()
-    with replay.replayed(path) as store:
+    path = Path(file) if file else record.shipped()
+    with record.replayed(path) as store:
         origin = recorded(store.database)
         assert origin is not None, "just loaded"
         dashboard.say(origin.words)
         keep_up(store, [dashboard], dashboard, None, store.sessions()[0].name, as_json)
 
 
-def _typed_option(context: typer.Context, name: str) -> list[str]:
-    """The option of `up` as it was typed; empty for an option that wasn't typed, and for one that switches something
-    off (--no-lab)."""
-    source, value = context.get_parameter_source(name), context.params[name]
-    if source is None or source.name != "COMMANDLINE" or value is False:
-        return []
-    return [next(parameter.opts[0] for parameter in context.command.params if parameter.name == name)]
-
-
 _ORIGIN = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:]+\])(?::[0-9]{1,5})?", re.I)
 
 
-@params.grouped
+@common.grouped
 def up(
-    context: typer.Context,
     recording: Recording = None,
     name: Annotated[str, typer.Option("--session", metavar="NAME", help="The session's name.")] = "workshop",
     *,
@@ -99,12 +86,11 @@ def up(
     as_json: common.JSON = False,
 ) -> None:
     if replay or recording is not None:
-        return show_recording(context, recording if replay else "", host, port, as_json)
+        return show_recording(recording if replay else "", host, port, as_json)
 
     from workshop.cli.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
-    from workshop.sessions.managed_processes import ConductorProcess
-    from workshop.sessions.supervisor import check_port, only_one
+    from workshop.sessions.supervisor import ConductorProcess, check_port, only_one
     from workshop.web.address import Dashboard
 
     placement = common.placement_from({}, **where)
@@ -116,7 +102,7 @@ def up(
         dashboard.proxy = _address(proxy or "")
         jupyter = _jupyter(dashboard, lab_port) if lab else None
         store = common.store()
-        children: list[Child] = [ConductorProcess(store, name, placement, say, at), dashboard]
+        children: list[ChildProcess] = [ConductorProcess(store, name, placement, say, at), dashboard]
         if jupyter is not None:
             children.append(jupyter)
         if config.in_checkout() and horovod.build().state != "built":
@@ -166,7 +152,12 @@ def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:
 
 
 def keep_up(
-    store: Store, children: Sequence[Child], dashboard: Dashboard, jupyter: JupyterLab | None, name: str, as_json: bool
+    store: Store,
+    children: Sequence[ChildProcess],
+    dashboard: Dashboard,
+    jupyter: JupyterLab | None,
+    name: str,
+    as_json: bool,
 ) -> None:
     """Start all children, print the links, keep them up until somebody asks for an end, and end them."""
     from workshop.sessions.supervisor import Supervisor

@@ -14,7 +14,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,14 +29,14 @@ from workshop.core.parent_death import guarded
 from workshop.core.patience import MOST_PATIENCE, patient
 from workshop.core.placement import Placement
 from workshop.engine import host as engine
-from workshop.sessions import shared_memory, temporary_folders
-from workshop.sessions.engines import EngineSet, EnginesFailed, RanksNotStarted
-from workshop.sessions.exit_watcher import ExitWatcher
+from workshop.sessions import leftovers
+from workshop.sessions.engines import EngineSet, EnginesFailed, ExitWatcher, RanksNotStarted
 from workshop.sessions.fork.handle import PLAIN, RankServer
 from workshop.sessions.launchers.site import Site
 
 T = TypeVar("T")
 READY = 60.0  # seconds within which engines must have registered
+ANSWER = 4.0  # seconds within which every rank of an idle machine must have answered; it takes some milliseconds
 STOP = 10.0  # seconds within which a stop must have happened
 NOTICED = 3.0  # seconds within which the controller must have noticed that engines are gone
 LAUNCHER = 1.0  # seconds by which a launcher may say later than the controller that a rank has died
@@ -86,9 +86,22 @@ class Cluster:
         return self.controller_alive and self.engines is not None and not self.engines.died.is_set()
 
     def answers(self) -> bool:
-        """Whether all ranks that are up answer: one that is alive may be deaf for ever."""
-        pids = [report["pid"] for report in self.engines.rank_map["ranks"]] if self.engines is not None else []
-        return self.alive and self.controller_whole and answer(self._client, pids, self._ending.is_set)
+        """Whether all ranks that are up answer in time: one that is alive may be deaf for ever."""
+        expected = (
+            sorted(report["pid"] for report in self.engines.rank_map["ranks"]) if self.engines is not None else []
+        )
+        if not (self.alive and self.controller_whole and len(self._client.ids) == len(expected)):
+            return False
+        try:
+            result = self._client[:].apply_async(os.getpid)
+            began = time.monotonic()
+            while not result.ready():
+                if time.monotonic() - began > patient(ANSWER) or self._ending.is_set():
+                    return False
+                result.wait(0.05)
+            return bool(sorted(result.get(0)) == expected)
+        except (IPythonError, TimeoutError):
+            return False
 
     def start_controller(self) -> None:
         """Start the controller where the ranks can reach it, with a heartbeat short enough to notice a dead engine
@@ -189,7 +202,7 @@ class Cluster:
         launch.environment = {**started.environment, **variables}
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = EngineSet(placement, set_id, engines_tag, self._cluster.engines[set_id])
-        temporary_folders.remember(self._folder, engines.launcher.pid)
+        leftovers.remember_launcher(self._folder, engines.launcher.pid)
         engines.trained, engines.tolerant = trains, tolerant
         engines.parent = self.server.parent(trains) if self.server is not None and more else None
         try:
@@ -211,7 +224,7 @@ class Cluster:
                 engines.local.values(), lambda pid: _unregister(client, [engine_ids[pid]])
             )
         # Of all hosts: several may share this one's memory under other names, and elsewhere there is no such file.
-        shared_memory.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
+        leftovers.remember(self._folder, [(reply["report"]["host"], reply["segments"]) for reply in replies])
         engines.machine = topology.together(reply["machine"] for reply in replies if reply["machine"])
         if self._site.here:
             engines.machine["allowed"] = sorted(os.sched_getaffinity(0))  # ours, since ranks are bound to less
@@ -274,8 +287,8 @@ class Cluster:
             self._client = None
         if engines is not None:
             processes.end_all(processes.ENGINES_TAG, engines.tag, seconds=0.5)
-            shared_memory.remove(self._folder)
-            temporary_folders.remove(self._folder)
+            leftovers.remove(self._folder)
+            leftovers.remove_temporary_files(self._folder)
 
     def stop(self) -> None:
         """End the ranks and the controller."""
@@ -304,25 +317,3 @@ def _unregister(client: Any, ids: Iterable[int]) -> None:
                 client.session.send(client._query_stream, "unregistration_request", content={"id": id})
 
     client._io_loop.add_callback(send)
-
-
-ANSWER = 4.0  # seconds within which every rank of an idle machine must have answered; it takes some milliseconds
-LOOK = 0.05  # seconds between looks whether anybody still wants to know
-
-
-def answer(client: Any, pids: Iterable[int], give_up: Callable[[], bool]) -> bool:
-    """Whether all of these processes, and no others, answer a call of ipyparallel's client in time; False, too, where
-    `give_up` says that nobody waits for that any longer."""
-    expected = sorted(pids)
-    if len(client.ids) != len(expected):
-        return False
-    try:
-        result = client[:].apply_async(os.getpid)
-        began = time.monotonic()
-        while not result.ready():
-            if time.monotonic() - began > patient(ANSWER) or give_up():
-                return False
-            result.wait(LOOK)
-        return sorted(result.get(0)) == expected
-    except (IPythonError, TimeoutError):
-        return False

@@ -42,8 +42,7 @@ from workshop.sessions.launchers import site as sites
 from workshop.sessions.lifecycle import END, cancel_queue, end_left
 from workshop.sessions.measurement_lock import holder, machine_held, waiting
 from workshop.sessions.memory_monitor import MemoryMonitor
-from workshop.sessions.run_monitor import RunMonitor, RunOutcome, death, problem, stopped
-from workshop.sessions.watchdog import Watchdog
+from workshop.sessions.run_monitor import RunMonitor, RunOutcome, alive, death, problem, stopped
 from workshop.store.records import RunRecord, SessionState
 from workshop.store.store import Store
 
@@ -79,7 +78,6 @@ class Conductor:
         self.site = sites.open_site(self.session.site, self.folder, Placement.parse(self.session.placement))
         self.channel: Channel  # both from when the site is prepared
         self.cluster: Cluster
-        self.watchdog = Watchdog()
         self._waits = ""  # what the session has said of a run that waits for the machine
         self._busy = math.inf  # when this session had anything to do last, on the monotonic clock
         self._baseline: dict[int, int] = {}  # resident bytes of each rank after its first run
@@ -181,9 +179,9 @@ class Conductor:
         failures = 0
         looked = -math.inf
         while not self.ending.is_set():
-            self.watchdog.feed()
             try:
                 if self.changes.any() or not self.cluster.alive or time.monotonic() - looked > REST:
+                    alive()
                     self._look()
                     looked = time.monotonic()
                 failures = 0
@@ -209,7 +207,6 @@ class Conductor:
                 self.log(traceback.format_exc())
             if self.owner and not processes.alive(self.owner):
                 self.ending.set()
-            self.watchdog.look()
             self.silent.wait(HEARTBEAT)
 
     def say(self, state: SessionState, message: str, **more: Any) -> None:
@@ -246,7 +243,7 @@ class Conductor:
         assert engines is not None, "alive"
         with MemoryMonitor(engines.local, self.memory_limit) as memory_monitor:
             while self.cluster.alive and not self.ending.is_set() and not self.session.reset_requested:
-                self.watchdog.feed()
+                alive()
                 engines.died.wait(CELLS)
                 if self.changes.any():
                     self.session = self.store.session(self.id)

@@ -1,4 +1,7 @@
-"""Starts and stops sessions, and cleans up after sessions whose conductor was killed."""
+"""Starts and stops sessions, and cleans up after sessions whose conductor was killed.
+
+`begin_run` is a run in a session of its own that goes on when the command has ended, and ends with its run.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,11 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.patience import patient
 from workshop.core.placement import Placement
 from workshop.mpi import REFUSES
-from workshop.sessions import shared_memory, temporary_folders
+from workshop.registry import workload
+from workshop.sessions import client, leftovers
 from workshop.sessions.launchers import site
 from workshop.store.read_only import refuse_in
-from workshop.store.records import Limits, SessionRecord, SessionState
+from workshop.store.records import Limits, RunRecord, SessionRecord, SessionState
 from workshop.store.store import Store
 
 READY = 150.0  # seconds within which a session must be ready: ranks that were late are started twice
@@ -96,12 +100,11 @@ def wait_ready(
     store: Store,
     session: SessionRecord,
     conductor: subprocess.Popen[bytes],
-    seconds: float = READY,
     give_up: Callable[[], bool] = lambda: False,
     on_look: Callable[[SessionRecord], None] = lambda _: None,
 ) -> SessionRecord:
     """Wait until a launched session takes runs. Raises WorkshopError with the reason where it doesn't come up; a
-    session that nobody waits for any longer is ended. Where its site has a queue, `seconds` count from when it should
+    session that nobody waits for any longer is ended. Where its site has a queue, `READY` counts from when it should
     be through that."""
     queue = session.site.get("wait", 0.0)
     began = time.monotonic()
@@ -111,7 +114,7 @@ def wait_ready(
             on_look(now)
             if now.state in ("ready", "running"):
                 return now
-            if time.monotonic() - began > (limit := queue + patient(seconds)):
+            if time.monotonic() - began > (limit := queue + patient(READY)):
                 raise WorkshopError(f"Session {session.name} was not ready within {limit:.0f} s: {now.message}")
             if give_up():
                 raise WorkshopError(f"Session {session.name} was asked to end before it was ready.")
@@ -178,8 +181,8 @@ def end_left(store: Store, session: SessionRecord) -> None:
     """End what an earlier conductor of a session left behind."""
     processes.end_all(processes.TAG, processes.session_tag(session.id))
     folder = config.session_folder(session.id)
-    shared_memory.remove(folder)
-    temporary_folders.remove(folder)
+    leftovers.remove(folder)
+    leftovers.remove_temporary_files(folder)
     with contextlib.suppress(BadInput):  # its launcher is gone, and nobody else knows what that has taken
         site.open_site(session.site, folder, Placement.parse(session.placement)).clear_up()
     store.interrupt_left(session.id)
@@ -250,3 +253,37 @@ def end_conductor(conductor: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         conductor.kill()
         conductor.wait()
+
+
+def begin_run(
+    store: Store, purpose: str, name: str, values: Mapping[str, Any], placement: Placement, minutes: float
+) -> RunRecord:
+    """Submit a run of workload `name` and bring up a session for it; returns when ranks are about to take the run.
+
+    `purpose` begins the session's name, `minutes` is the longest time of the run. Raises BadInput before anything is
+    started for what can be checked then, and WorkshopError with the reason where the session doesn't come up; then the
+    run is cancelled and nothing is left."""
+    chosen = workload(name)
+    where = client.placement_in(None, placement.as_json())
+    client.inputs_of(store, chosen, chosen.check(values), where)
+    session, conductor = start_session(
+        store,
+        private_name(purpose),
+        where,
+        limits=Limits(minutes=minutes, everybody=True),
+        private=True,
+        until_idle=True,
+    )
+    try:
+        run = client.submit(store, session, name, values, where.as_json())
+    except BaseException:
+        end_conductor(conductor)
+        clean_up(store, session)
+        raise
+    try:
+        wait_ready(store, session, conductor)
+    except WorkshopError:
+        if store.run(run.id).started_at is None:  # otherwise it is over already, and its session with it
+            cancel_queue(store, session.id)
+            raise
+    return store.run(run.id)

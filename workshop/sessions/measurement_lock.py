@@ -13,13 +13,13 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from itertools import takewhile
 from pathlib import Path
 
-from workshop.core import processes, words
+from workshop.core import words
 from workshop.core.errors import WorkshopError
 
 LOCK = Path(tempfile.gettempdir()) / "workshop-measuring.lock"
@@ -62,28 +62,6 @@ def refuse_wait() -> None:
     """Raise WorkshopError where somebody else measures on this machine now."""
     if (by := holder()) is not None:
         raise WorkshopError(f"Somebody else measures on this machine now: {by}. Try again later, or without --no-wait.")
-
-
-@contextmanager
-def measuring_lock(say: Callable[[str], None], seconds: float = LOCK_SECONDS) -> Iterator[None]:
-    """Hold the machine for measuring. `say` gets a sentence as soon as there is somebody to wait for, and for each
-    further holder. Raises WorkshopError after `seconds` of waiting.
-
-    The kernel releases the lock when its holder dies. All users of the machine share it.
-    """
-    deadline, before = time.monotonic() + seconds, None
-    while True:
-        with machine_held() as free:
-            if free:
-                yield
-                return
-        now = holder()
-        if now is not None and now != before:
-            before = now
-            say(waiting("Measuring", now))
-        if time.monotonic() > deadline:
-            raise WorkshopError(f"This machine was not free for measuring within {seconds:.0f} s: {now} holds it.")
-        time.sleep(processes.LOOK)
 
 
 @contextmanager

@@ -32,9 +32,10 @@ SSH_OPTIONS = tuple(
     for word in ("-o", setting)
 )
 ANSWERED = 20.0  # seconds within which a host must have answered: ssh may take eight of them to say that it can't
+ENDED = 3.0  # seconds that ssh and srun get to end, for instance to take back a step
 CONNECT = 3.0  # seconds within which a host must have reached this one
+NODES = 60.0  # seconds for all nodes of an allocation, Python's start from a shared file system included
 POLL = 0.02  # seconds between looks whether hosts have answered
-AHEAD = 1.0  # seconds by which a clock may be wrong
 NOT_FOUND = (126, 127)  # a shell's exit codes where there is no such program
 # Where these differ, ranks don't understand each other, or compute other things.
 PACKAGES = (
@@ -64,29 +65,44 @@ def ask(ssh: str, hosts: Iterable[str], give_up: Callable[[], bool], program: st
     seconds, and soon after `give_up` says so."""
     path = [f"PYTHONPATH={os.environ['PYTHONPATH']}"] if os.environ.get("PYTHONPATH") else []
     command = shlex.join(["exec", "env", *path, sys.executable, "-P", "-c", program, *arguments])
+    commands = {host: [ssh, *SSH_OPTIONS, "-T", host, command] for host in hosts}
+    return {host: reply(*ended) for host, ended in run_all(commands, ANSWERED, give_up).items()}
+
+
+def run_all(
+    commands: Mapping[str, list[str]],
+    seconds: float,
+    give_up: Callable[[], bool],
+    environment: Mapping[str, str] | None = None,
+) -> dict[str, tuple[int | None, str, str]]:
+    """Run commands at once; the exit code, the output and the errors of each. The code is None for one that took longer
+    than these `seconds`, or until `give_up` said so; it has ended then, too."""
     with contextlib.ExitStack() as stack:
-        sessions = {}
-        for host in hosts:
-            output, errors = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
-            process = stack.enter_context(
-                subprocess.Popen(
-                    guarded([ssh, *SSH_OPTIONS, "-T", host, command]),
-                    stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=errors,
-                )
+        running = {}
+        for name, command in commands.items():
+            files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(2)]
+            process = subprocess.Popen(
+                guarded(command), stdin=subprocess.DEVNULL, stdout=files[0], stderr=files[1], env=environment
             )
-            stack.callback(process.kill)
-            sessions[host] = process, output, errors
-        deadline = time.monotonic() + ANSWERED
-        while any(process.poll() is None for process, *_ in sessions.values()):
+            stack.callback(_end, process)
+            running[name] = process, files
+        deadline = time.monotonic() + seconds
+        while any(process.poll() is None for process, _ in running.values()):
             if time.monotonic() > deadline or give_up():
                 break
             time.sleep(POLL)
         return {
-            host: reply(process.returncode, *(_text(file) for file in files))
-            for host, (process, *files) in sessions.items()
+            name: (process.returncode, _text(files[0]), _text(files[1])) for name, (process, files) in running.items()
         }
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(ENDED)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _text(file: Any) -> str:
@@ -117,7 +133,6 @@ def look(question: Mapping[str, Any]) -> dict[str, Any]:
         "cores": topology.allowed_cores(machine),
         "unreachable": _unreachable(question["address"], question["port"]),
         "kills": machine_kills(),
-        "clock": time.time(),
     }
 
 
@@ -194,6 +209,7 @@ class PreflightFindings:
     failures: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)  # of what is no reason not to start
     kills: dict[str, int] = field(default_factory=dict)  # host -> processes that its kernel ended for want of memory
+    machine: dict[str, Any] | None = None  # of the smallest node of Slurm
 
 
 def check(
@@ -203,10 +219,8 @@ def check(
     `ANSWERED`. `folder` is the session's, which all of them have to see; `address` is this host's, which they have to
     reach. Raises BadInput where this host can't listen there."""
     here = Here.described(address)
-    began = time.time()
     with questioned(here, folder) as question:
         replies = ask(ssh, slots, give_up, LOOK, question)
-    ended = time.time()
     findings = PreflightFindings()
     for host, replied in replies.items():
         if (answer := replied.answer) is None:
@@ -214,9 +228,33 @@ def check(
             continue
         findings.kills[host] = answer["kills"]
         findings.failures += differences(host, answer, here, folder)
-        findings.notices += crowding(host, answer, slots[host]) + clock(host, answer, began, ended)
-    findings.failures += twins((host, replied.answer) for host, replied in replies.items())
+        findings.notices += crowding(host, answer, slots[host])
     return findings
+
+
+def check_nodes(
+    command: list[str],
+    environment: Mapping[str, str],
+    count: int,
+    folder: Path,
+    address: str,
+    give_up: Callable[[], bool],
+) -> PreflightFindings:
+    """Look at all nodes of an allocation of Slurm at once, in one step of the job, which `command` with the variables
+    `environment` starts. `folder` and `address` are as for `check`."""
+    here = Here.described(address)
+    with questioned(here, folder) as question:
+        step = [*command, sys.executable, "-P", "-c", LOOK, question]
+        ((code, output, errors),) = run_all({"step": step}, NODES, give_up, environment).values()
+    if code is None:
+        return PreflightFindings([f"The nodes have not answered within {NODES:.0f} s; is their file system well?"])
+    answers = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+    failures = [words for answer in answers for words in differences(answer["host"], answer, here, folder)]
+    if len(answers) < count:
+        message = "; ".join(dict.fromkeys(errors.split("\n"))).strip("; ") or f"srun ended with {code}"
+        failures.append(f"{len(answers)} of {count} nodes have answered ({message}).")
+    machines = sorted((answer["machine"] for answer in answers), key=lambda machine: len(machine["units"]))
+    return PreflightFindings(failures, machine=machines[0] if machines else None)
 
 
 def silence(host: str, code: int | None, output: Sequence[str]) -> str:
@@ -264,26 +302,3 @@ def crowding(host: str, report: Mapping[str, Any], slots: int) -> list[str]:
     if slots <= report["cores"]:
         return []
     return [f"{host} has {report['cores']} cores for {slots} ranks, which will share them."]
-
-
-def clock(host: str, report: Mapping[str, Any], began: float, ended: float) -> list[str]:
-    """A notice on a host whose clock is certainly wrong: it shows a time before the question or after the answer, by
-    our clock. Nobody corrects the times that its ranks tell."""
-    behind, ahead = began - report["clock"], report["clock"] - ended
-    if max(behind, ahead) <= AHEAD:
-        return []
-    words = f"{ahead:.0f} s ahead of" if ahead > 0 else f"{behind:.0f} s behind"
-    return [f"{host}'s clock is at least {words} this host's, and so are the times of its ranks; set both by NTP."]
-
-
-def twins(answers: Iterable[tuple[str, Mapping[str, Any] | None]]) -> list[str]:
-    """Hosts that give themselves the same name: a launcher would take them for one host."""
-    called = {socket.gethostname(): "this host"}
-    problems = []
-    for host, answer in answers:
-        if answer is None:
-            continue
-        if other := called.get(answer["host"]):
-            problems.append(f"{host} calls itself {answer['host']}, and so does {other}; name each host once.")
-        called.setdefault(answer["host"], host)
-    return problems

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import queue
 import signal
 import socket
@@ -16,21 +17,26 @@ from workshop.core.errors import OUT_OF_MEMORY
 from workshop.core.patience import patient
 from workshop.core.processes import is_stopped
 from workshop.engine.reporter import EXIT_ORPHANED, SILENCE
-from workshop.sessions import memory_policy
-from workshop.sessions.memory_monitor import MemoryMonitor
-from workshop.sessions.memory_policy import Shortage
+from workshop.sessions import memory_monitor as sessions_memory_monitor
+from workshop.sessions.memory_monitor import MemoryMonitor, Shortage
 from workshop.store.records import RunRecord, RunStatus
 
 if TYPE_CHECKING:
     from workshop.sessions.channel import Channel
     from workshop.sessions.cluster import Cluster
     from workshop.sessions.launchers.site import Site
-    from workshop.sessions.watchdog import Watchdog
     from workshop.store.store import Store
 
 SILENT = 30.0  # seconds of an idle machine; a rank that loads a library on a busy one can be deaf for long
 HOPELESS = (OUT_OF_MEMORY, disk.NO_ROOM, "SiteLost", "RankSilent")  # errors after which ranks get no time to end
+STUCK = 900.0  # seconds, also of a busy machine; bringing ranks up takes longest, and has limits of its own
 GAP = 1.0  # seconds between two looks that count, at most
+
+
+def alive() -> None:
+    """Told by a conductor's main thread now and then. One that is stuck ends itself, and its log has what its threads
+    were doing; its session then reads as lost, and `workshop up` starts another conductor."""
+    faulthandler.dump_traceback_later(STUCK, exit=True)
 
 
 class Silence:
@@ -86,7 +92,6 @@ class MonitoredSession(Protocol):
     site: Site
     channel: Channel
     cluster: Cluster
-    watchdog: Watchdog
     ending: threading.Event
 
     @property
@@ -161,7 +166,7 @@ class RunMonitor:
 
     def until_ended(self) -> RunOutcome:
         while True:
-            self.session.watchdog.feed()
+            alive()
             self._hear()
             outcome = self._ended()
             if outcome is not None:
@@ -276,7 +281,7 @@ class RunMonitor:
         elif limited and time.monotonic() - self.started > minutes * 60:
             words = f"the run took longer than the {minutes:g} minutes that this session allows"
             because = RunOutcome("failed", error=problem("TimeLimit", words))
-        elif short := memory_policy.elsewhere(dict(session.channel.hosts), socket.gethostname()):
+        elif short := sessions_memory_monitor.elsewhere(dict(session.channel.hosts), socket.gethostname()):
             because = _out_of_memory(short)
         elif silent := self._silent():
             because = silent
@@ -330,7 +335,7 @@ def death(session: MonitoredSession, memory_monitor: MemoryMonitor, killed: int)
         message = f"process {engines.parent.pid}, from which the ranks are forked, has ended, and the ranks with it"
         return RunOutcome("failed", error=problem("RankServerDied", message), reusable=False)
     if died is not None and by_force and not here and session.site.kills() > killed:
-        return _out_of_memory(memory_policy.killed(died.host, died.rank, {}))
+        return _out_of_memory(sessions_memory_monitor.kernel_killed(died.host, died.rank, {}))
     if died is None and (ending := engines.mpi.early_exit(engines.output)):
         rank, code = ending
         if code == EXIT_ORPHANED:
@@ -343,7 +348,7 @@ def death(session: MonitoredSession, memory_monitor: MemoryMonitor, killed: int)
         message = f"the launcher of {engines.title} {engines.how()}"
         return RunOutcome("failed", error=problem("EnginesDied", message), reusable=False)
     if died.signal == signal.SIGABRT and "std::bad_alloc" in engines.output:
-        return _out_of_memory(memory_policy.refused(died.rank, died.host, engines.placement.ranks))
+        return _out_of_memory(sessions_memory_monitor.refused(died.rank, died.host, engines.placement.ranks))
     name = signal.Signals(died.signal).name if died.signal in signal.valid_signals() else f"signal {died.signal}"
     who = "a rank" if died.rank is None else f"rank {died.rank}"
     pid = died.pid or engines.local.get(-1 if died.rank is None else died.rank, 0)  # Open MPI may say 0

@@ -1,5 +1,6 @@
-"""The children of `workshop up`, which run until an end is requested. Each ends with this process, whatever ends it,
-and is restarted when it dies before that.
+"""The children of `workshop up`, which run until an end is requested: their base, and a session's conductor.
+
+Each ends with this process, whatever ends it, and is restarted when it dies before that.
 """
 
 from __future__ import annotations
@@ -7,51 +8,35 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import http.client
 import os
 import re
 import socket
+import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from pathlib import Path
+from typing import Any
 
 import psutil
 
 from workshop.core import config, processes
+from workshop.core.environment import own_environment, own_folder
 from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.placement import Placement
 from workshop.sessions import lifecycle
+from workshop.sessions.launchers import site
+from workshop.store.records import SessionRecord
+from workshop.store.store import Store
 
 RESTARTS = 5  # of one child within RESTARTS_WITHIN seconds, after which something is really wrong
 RESTARTS_WITHIN = 60.0
-
-
-class Child(Protocol):
-    """Something that `workshop up` keeps running. All are started at once, and by the main thread: the kernel ends a
-    child with the thread that has started it."""
-
-    name: str  # in sentences: "dashboard"
-    answers: str  # the message, with the time, once it is ready: "The dashboard answers"
-    needed: bool  # whether nothing goes on without it
-
-    def start(self) -> None:
-        """Start all children at once, and wait until the necessary ones answer. Raises WorkshopError with the reason
-        where one of these doesn't."""
-
-    def wait_ready(self, ending: threading.Event) -> None:
-        """Wait until it answers or somebody asks for an end. Raises WorkshopError with the reason where it doesn't."""
-
-    def alive(self) -> bool: ...
-
-    def done(self) -> str | None:
-        """A sentence where it has ended on request, and is not to be restarted."""
-
-    def ask_to_end(self) -> None: ...
-
-    def end(self) -> None:
-        """Wait until it has ended, with all that it started; kill what takes too long."""
 
 
 @contextmanager
@@ -92,12 +77,12 @@ def check_port(host: str, port: int | str, option: str = "--port") -> int:
 class Supervisor:
     """Start with `start()`, then `watch()` until `ending` is set; `stop()` ends all children."""
 
-    children: Sequence[Child]
+    children: Sequence[ChildProcess]
     say: Callable[[str], None]
     ending: threading.Event = field(default_factory=threading.Event)
-    _restarting: list[Child] = field(default_factory=list)  # children that are restarted when they die
+    _restarting: list[ChildProcess] = field(default_factory=list)  # children that are restarted when they die
     _restarts: dict[str, list[float]] = field(default_factory=dict)
-    _health_checks: dict[Future[None], Child] = field(
+    _health_checks: dict[Future[None], ChildProcess] = field(
         default_factory=dict
     )  # of those that aren't needed: whether they answer
 
@@ -106,7 +91,7 @@ class Supervisor:
         needed child doesn't answer."""
         began = time.monotonic()
         pool = ThreadPoolExecutor(len(self.children))
-        waiting: dict[Future[None], Child] = {}
+        waiting: dict[Future[None], ChildProcess] = {}
         try:
             self._restarting = [child for child in self.children if self._started(child)]
             for child in self._restarting:
@@ -121,7 +106,7 @@ class Supervisor:
         finally:
             pool.shutdown(wait=False)
 
-    def _started(self, child: Child) -> bool:
+    def _started(self, child: ChildProcess) -> bool:
         try:
             child.start()
         except WorkshopError as error:
@@ -162,7 +147,7 @@ class Supervisor:
                 elif not child.needed:  # of the others everybody sees whether they are there
                     self._health_checks[pool.submit(self._answers, child, began, " again")] = child
 
-    def _answers(self, child: Child, began: float, suffix: str) -> None:
+    def _answers(self, child: ChildProcess, began: float, suffix: str) -> None:
         """Raises WorkshopError where a started child doesn't answer in time, or something else answers in its place."""
         child.wait_ready(self.ending)
         if not self.ending.is_set():
@@ -180,7 +165,7 @@ class Supervisor:
                     child.ask_to_end()
                     self._restarting.remove(child)
 
-    def _too_often(self, child: Child) -> bool:
+    def _too_often(self, child: ChildProcess) -> bool:
         """Count another death of a child, and return whether it has died too often."""
         now = time.monotonic()
         before = self._restarts.get(child.name, [])
@@ -206,3 +191,128 @@ class Supervisor:
         for process in late:
             with contextlib.suppress(psutil.Error):
                 process.kill()
+
+
+ENDED = 5.0  # seconds within which a server must have ended
+_DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows another 127.0.0.1
+
+
+class ChildProcess:
+    """The base of what `workshop up` keeps running: one process each. All are started at once, and by the main thread:
+    the kernel ends a child with the thread that has started it."""
+
+    name: str  # in sentences: "dashboard"
+    answers: str  # the message, with the time, once it is ready: "The dashboard answers"
+    needed: bool  # whether nothing goes on without it
+    seconds = ENDED  # within which it must have ended
+    _process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, also after it has died. Raises WorkshopError with the reason where that isn't possible."""
+        raise NotImplementedError
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        """Wait until it answers or somebody asks for an end. Raises WorkshopError with the reason where it doesn't."""
+        raise NotImplementedError
+
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def done(self) -> str | None:
+        """A sentence where it has ended on request, and is not to be restarted."""
+        return None
+
+    def ask_to_end(self) -> None:
+        if self._process is not None and self.alive():
+            self._process.terminate()
+
+    def end(self) -> None:
+        """Wait until it has ended, with all that it started; kill it when it takes too long."""
+        if self._process is None:
+            return
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(self.seconds)
+            return
+        self._process.kill()
+        self._process.wait()
+
+
+@dataclass
+class ConductorProcess(ChildProcess):
+    """The session that `workshop up` brings up. Somebody else may stop it, which is then no accident."""
+
+    store: Store
+    session_name: str
+    placement: Placement
+    say: Callable[[str], None]
+    at: Mapping[str, Any] = field(default_factory=lambda: site.LOCAL)  # where the ranks run
+    session: SessionRecord | None = None
+    name = "session's conductor"
+    answers = "The session's ranks are ready"
+    needed = True
+
+    def start(self) -> None:
+        if self.session is not None:
+            self._process = lifecycle.revive(self.store, self.store.session(self.session.id), attached=True)
+            return
+        self.say(f"Starting session {self.session_name}: {self.placement.describe()}")
+        self.session, self._process = lifecycle.start_session(
+            self.store, self.session_name, self.placement, attached=True, at=self.at
+        )
+
+    def wait_ready(self, ending: threading.Event) -> None:
+        assert self.session is not None and self._process is not None, "started before"
+        on_look = lifecycle.saying(self.say)
+        lifecycle.wait_ready(self.store, self.session, self._process, give_up=ending.is_set, on_look=on_look)
+
+    def done(self) -> str | None:
+        if self.session is None:
+            return None
+        now = self.store.session(self.session.id)
+        if now.stop_requested or now.state == "stopped":
+            return "The session was stopped; Ctrl-C ends the rest, too."
+        return None
+
+    def ask_to_end(self) -> None:
+        if self._process is not None and self.alive():
+            self._process.send_signal(lifecycle.END)
+
+    def end(self) -> None:
+        if self._process is not None:
+            lifecycle.end_conductor(self._process)
+
+
+def url_of(host: str, port: int) -> str:
+    return f"http://{'[' + host + ']' if ':' in host else host}:{port}"
+
+
+def serve(
+    command: list[str], log: Path, variables: Mapping[str, str] | None = None, **more: Any
+) -> subprocess.Popen[bytes]:
+    """A server as a process of this `workshop up` with further variables, out of reach of the terminal's Ctrl-C. `more`
+    is Popen's."""
+    variables = own_environment() | dict(variables or {}) | {processes.UP_TAG: str(os.getpid())}
+    options: dict[str, Any] = {"stdin": subprocess.DEVNULL, "env": variables, "cwd": own_folder()} | more
+    with open(log, "ab") as written:
+        return subprocess.Popen(command, stdout=written, stderr=written, start_new_session=True, **options)
+
+
+def wait_answer(
+    what: str, url: str, process: subprocess.Popen[bytes], seconds: float, log: Path, ending: threading.Event
+) -> None:
+    """Wait until a server answers, or until `ending`. Raises WorkshopError where it answers with an error, ends, or
+    takes longer."""
+    deadline = time.monotonic() + seconds
+    while not ending.is_set():
+        try:
+            with _DIRECTLY.open(url, timeout=5):
+                return
+        except urllib.error.HTTPError as error:
+            raise WorkshopError(f"{what} answers with an error ({error}); see {log}.") from None
+        except (OSError, http.client.HTTPException):  # also of what isn't HTTP: another program may have got the port
+            pass
+        if process.poll() is not None:
+            raise WorkshopError(f"{what} did not start; see {log}.")
+        if time.monotonic() > deadline:
+            raise WorkshopError(f"{what} has not answered within {seconds:.0f} s; see {log}.")
+        ending.wait(0.1)

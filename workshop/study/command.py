@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.core import words
 from workshop.extension import load
 
@@ -131,7 +131,7 @@ def with_notices(err: Any, look: Any) -> Any:
     return both
 
 
-@params.grouped
+@common.grouped
 def scaling(
     context: typer.Context,
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance mnist or kmeans.")],
@@ -258,7 +258,7 @@ def run_guide(
     return go_on(store, study, shared, minutes, as_json)
 
 
-@params.grouped
+@common.grouped
 def grid(
     workload: Annotated[str, typer.Option(metavar="NAME", help="The workload, for instance sgan, mnist or kmeans.")],
     vary: Annotated[

@@ -19,7 +19,7 @@ import segno
 
 from workshop.core import config
 from workshop.core.parent_death import guarded
-from workshop.sessions.managed_processes import ChildProcess, serve, url_of, wait_answer
+from workshop.sessions.supervisor import ChildProcess, serve, url_of, wait_answer
 from workshop.store.store import Store
 
 KEY = "dashboard_address"  # of the store's settings

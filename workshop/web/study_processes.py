@@ -128,8 +128,15 @@ class Runners:
             )
 
 
+# SIGINT stops a study. A program that a shell has started in the background would ignore it.
+RESUMES = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from workshop.cli import main; main()"
+)
+
+
 def _spawn(study_id: int, session: str, log: Path) -> subprocess.Popen[bytes]:
-    command = guarded([sys.executable, "-P", "-m", "workshop.cli.study_process", str(study_id), session])
+    words = ["study", "resume", str(study_id), "--session", session]
+    command = guarded([sys.executable, "-P", "-c", RESUMES, *words])
     with open(log, "wb") as out:
         # A session of its own: a terminal's Ctrl-C is for whoever runs the dashboard.
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)

@@ -16,8 +16,7 @@ import pytest
 from tests.hosts import emulated
 from tests.support import limit, until
 from workshop.cli.emulation import remote
-from workshop.cli.emulation.hosts import EmulatedHosts
-from workshop.cli.emulation.link import Link
+from workshop.cli.emulation.hosts import EmulatedHosts, Link
 from workshop.core.errors import BadInput
 
 OWNER = """

@@ -6,30 +6,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workshop.cli.emulation import link
-from workshop.cli.emulation.link import Link
+from workshop.cli.emulation import hosts
+from workshop.cli.emulation.hosts import Link
 from workshop.core.errors import BadInput
 
 
 def test_what_people_write() -> None:
-    assert link.parse("1gbit") == Link(1e9)
-    assert link.parse("100 Mbit/s") == Link(1e8)
-    assert link.parse(None) == Link(None)
-    assert link.parse("1gbit").describe() == "1 Gbit/s"
+    assert hosts.parse_link("1gbit") == Link(1e9)
+    assert hosts.parse_link("100 Mbit/s") == Link(1e8)
+    assert hosts.parse_link(None) == Link(None)
+    assert hosts.parse_link("1gbit").describe() == "1 Gbit/s"
     assert Link().describe() == "as fast as this machine"
     for rate, words in (("fast", "link is 'fast': it should be like 100mbit or 1gbit"), ("0mbit", "from 100kbit")):
         with pytest.raises(BadInput, match=words):
-            link.parse(rate)
+            hosts.parse_link(rate)
 
 
 @given(st.text(max_size=12))
 @settings(max_examples=100)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        rate = link.parse(text).rate
+        rate = hosts.parse_link(text).rate
     except BadInput:
         return
-    assert rate is not None and link.SLOWEST <= rate <= link.FASTEST
+    assert rate is not None and hosts.SLOWEST <= rate <= hosts.FASTEST
 
 
 def test_commands() -> None:

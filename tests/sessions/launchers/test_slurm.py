@@ -18,8 +18,8 @@ from tests.support import limit
 from workshop.core import machines
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Host, Placement
-from workshop.sessions.launchers import profile, site
-from workshop.sessions.launchers.slurm import Site, commands, options, queue
+from workshop.sessions.launchers import site
+from workshop.sessions.launchers.slurm import Site, commands, options
 from workshop.sessions.launchers.slurm.allocation import Allocation, clear_up
 from workshop.sessions.launchers.slurm.commands import Job
 
@@ -67,19 +67,19 @@ def test_the_centres_profile_gives_what_the_user_leaves_out(
 
     (tmp_path / "site.yaml").write_text("slurm: {queue: teaching}\n")
     with pytest.raises(BadInput, match=r"site\.yaml: .*queue"):
-        profile.read()
+        site.read_profile()
     monkeypatch.setenv("WORKSHOP_SITE", str(tmp_path / "nosuch.yaml"))
     with pytest.raises(BadInput, match=r"WORKSHOP_SITE names .*nosuch\.yaml, which is not a file"):
-        profile.read()
+        site.read_profile()
 
 
 @pytest.mark.real
 def test_modules_are_loaded_by_a_login_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".bash_profile").write_text('module() { [ "$2" = gcc/13 ] && export LOADED=yes; }\n')
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert profile.loaded(("gcc/13",))["LOADED"] == "yes"
+    assert site.loaded(("gcc/13",))["LOADED"] == "yes"
     with pytest.raises(BadInput, match="The modules nosuch/1 of the centre's profile can't be loaded"):
-        profile.loaded(("nosuch/1",))
+        site.loaded(("nosuch/1",))
 
 
 def test_a_session_that_is_started_in_an_allocation_uses_it(
@@ -231,7 +231,7 @@ def test_an_allocation_that_we_are_in_is_nobodys_business(monkeypatch: pytest.Mo
     ],
 )
 def test_why_a_job_ended(job: Job | None, minutes: int | None, words: str):
-    said = queue.why_ended("17", job, minutes)
+    said = commands.why_ended("17", job, minutes)
     assert said.startswith(f"Slurm ended the allocation 17: {words}")
 
 

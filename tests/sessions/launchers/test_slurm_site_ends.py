@@ -19,7 +19,7 @@ from tests.slurm import Slurm
 from tests.support import until
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.sessions.launchers.slurm import nodes
+from workshop.sessions import preflight
 from workshop.sessions.launchers.slurm.allocation import JOB
 
 pytestmark = pytest.mark.real
@@ -116,8 +116,9 @@ def test_the_slurm_of_tests_ends_with_them() -> None:
 
 
 def test_nodes_that_do_not_answer(cluster: Slurm, folder: Path) -> None:
-    told = {"SLURM_JOB_ID": "4711", "SLURM_JOBID": "4711"}
-    found = nodes.check(told, 3, folder, cluster.address, never)
+    told = os.environ | {"SLURM_JOB_ID": "4711", "SLURM_JOBID": "4711"}
+    step = ["srun", "--nodes=3", "--ntasks=3", "--mpi=none"]
+    found = preflight.check_nodes(step, told, 3, folder, cluster.address, never)
     (words,) = found.failures
     assert found.machine is None
     assert words.startswith("0 of 3 nodes have answered (")

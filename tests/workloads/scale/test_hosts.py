@@ -10,7 +10,7 @@ import pytest
 
 from tests.hosts import emulated, session_on
 from tests.live_session import Session
-from workshop.cli.emulation.link import Link
+from workshop.cli.emulation.hosts import Link
 from workshop.core.placement import Placement
 from workshop.workloads.scale import StepParams
 from workshop.workloads.scale.calibration import StepMeasurement

@@ -12,7 +12,7 @@ import pytest
 from tests.hosts import emulated, session_on
 from tests.workloads.sgan.study import world
 from workshop.cli.emulation import hosts as demo
-from workshop.cli.emulation.link import Link
+from workshop.cli.emulation.hosts import Link
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial

@@ -1,5 +1,5 @@
 """Several hosts on one machine, for learners who have one machine, and for tests.
 
-`hosts` makes them of `namespaces`, `switch` runs their bridge, `link` limits their links, and `remote` stands
-in for ssh. `session` is a session on these hosts.
+`hosts` makes them of `namespaces` and limits their links, `switch` runs their bridge, and `remote` stands in for
+ssh. `session` is a session on these hosts.
 """

@@ -3,12 +3,15 @@
 Each has its own name, network, processes and shared memory; they share processors and files with this machine. Other
 code uses `EmulatedHosts`. It starts the switch (`switch`), which starts the hosts. Each host runs commands (`remote`)
 that arrive over the network, through a stand-in for ssh, or through a socket in a folder.
+
+A `Link` says how fast their links are.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import select
 import shlex
 import shutil
@@ -16,11 +19,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
 from workshop.cli.emulation import namespaces
-from workshop.cli.emulation.link import Link
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.sessions.preflight import SSH
@@ -130,3 +133,43 @@ class EmulatedHosts:
         output = os.pread(self._log, TAIL, 0).decode(errors="replace").strip()
         kind = BadInput if self._switch.wait() == BadInput.exit_code else WorkshopError
         raise kind(f"The emulated hosts did not start: {output}")
+
+
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])bit(?:/s)?")
+_BITS = {"k": 1e3, "m": 1e6, "g": 1e9}
+SLOWEST, FASTEST = 100e3, 100e9  # bit/s
+BURST = 0.001  # seconds of the rate that may go out at once
+QUEUE = 0.4  # seconds of the rate that may wait, before packets are dropped
+
+
+@dataclass(frozen=True)
+class Link:
+    """The speed of each host's link in each direction, in bit/s; None: unlimited."""
+
+    rate: float | None = None
+
+    def commands(self, device: str) -> list[list[str]]:
+        """The commands that limit the packets that leave a device (tc-tbf(8))."""
+        if self.rate is None:
+            return []
+        burst = max(round(self.rate / 8 * BURST), 16_000)
+        limits = ["rate", f"{self.rate:.0f}bit", "burst", str(burst), "latency", f"{QUEUE * 1e3:.0f}ms"]
+        return [["qdisc", "replace", "dev", device, "root", "tbf", *limits]]
+
+    def describe(self) -> str:
+        """`1 Gbit/s`"""
+        if self.rate is None:
+            return "as fast as this machine"
+        unit, bits = next(((u, b) for u, b in (("G", 1e9), ("M", 1e6)) if self.rate >= b), ("k", 1e3))
+        return f"{self.rate / bits:g} {unit}bit/s"
+
+
+def parse_link(text: str | None) -> Link:
+    """Read a rate such as `1gbit`; None: unlimited. Raises BadInput."""
+    if text is None:
+        return Link()
+    match = _RATE.fullmatch(text.strip().lower())
+    rate = float(match[1]) * _BITS[match[2]] if match else -1.0
+    if not SLOWEST <= rate <= FASTEST:
+        raise BadInput(f"link is {text!r}: it should be like 100mbit or 1gbit, from 100kbit to 100gbit.")
+    return Link(rate)

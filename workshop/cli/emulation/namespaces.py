@@ -71,9 +71,9 @@ def mount_over(file: Path, target: str) -> None:
 
 def refusal() -> str | None:
     """Why this machine can't emulate hosts, in one sentence; None where it can. Tries it."""
-    lacking = [name for name in ("ip", "tc", "nsenter") if not program(name)]
+    lacking = [name for name in ("ip", "tc") if not program(name)]
     if lacking:
-        return f"{' and '.join(lacking)} can't be found; install the packages iproute2 and util-linux."
+        return f"{' and '.join(lacking)} can't be found; install the package iproute2."
     command = [sys.executable, "-P", "-m", "workshop.cli.emulation.namespaces", str(os.getpid())]
     tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TRIED)
     return tried.stderr.strip() or None

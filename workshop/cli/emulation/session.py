@@ -8,10 +8,7 @@ import os
 import select
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
 from workshop.cli.emulation.hosts import EmulatedHosts
 from workshop.core import config
@@ -19,7 +16,6 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Host, Placement
 from workshop.sessions import lifecycle
 from workshop.sessions.launchers import ssh as site
-from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 READY = 120.0  # seconds within which the session must be ready
@@ -27,28 +23,11 @@ ENDED = 20.0  # seconds within which it must have ended
 EVERY = 0.2  # seconds between looks whether it has ended by itself
 
 
-@dataclass(frozen=True)
-class HostsSession:
-    """A session that is up on emulated hosts, and the process that has started it there."""
-
-    record: SessionRecord
-    inside: subprocess.Popen[bytes]
-    log: Path
-
-    def wait(self) -> None:
-        """Wait until somebody stops the session. Raises WorkshopError where it ends otherwise."""
-        if code := self.inside.wait():
-            raise WorkshopError(_last_words(self.log) or f"The session on the emulated hosts ended with {code}.")
-
-
-def _last_words(log: Path) -> str:
-    return log.read_text(errors="replace").strip()
-
-
-@contextmanager
-def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int) -> Iterator[HostsSession]:
-    """A session with its conductor on the first host, and with so many slots and one rank on each host. Raises BadInput
-    where the hosts can't reach the store, WorkshopError where the session doesn't start."""
+@contextlib.contextmanager
+def session_on(hosts: EmulatedHosts, name: str, slots: int) -> Iterator[Callable[[], None]]:
+    """A session with its conductor on the first host, and with so many slots and one rank on each host; yields a
+    function that waits until somebody stops it, and raises WorkshopError where it ends otherwise. Raises BadInput where
+    the hosts can't reach the store, WorkshopError where the session doesn't start."""
     if not config.database_url().startswith("sqlite"):
         raise BadInput(
             "Emulated hosts can't reach a database server of this machine; unset WORKSHOP_DATABASE_URL for them."
@@ -66,12 +45,18 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int) -> Ite
             start_new_session=True,  # a Ctrl-C is for us; it ends when we want it to
         )
     assert inside.stdin is not None and inside.stdout is not None, "they are pipes"
+
+    def wait() -> None:
+        if code := inside.wait():
+            words = log.read_text(errors="replace").strip()
+            raise WorkshopError(words or f"The session on the emulated hosts ended with {code}.")
+
     try:
         if not select.select([inside.stdout], [], [], READY)[0]:
             raise WorkshopError(f"The session on the emulated hosts was not ready within {READY:.0f} s.")
-        if not (word := inside.stdout.readline()):
-            raise WorkshopError(_last_words(log))
-        yield HostsSession(store.session(int(word)), inside, log)
+        if not inside.stdout.readline():
+            wait()
+        yield wait
     finally:
         with contextlib.suppress(OSError):
             inside.stdin.close()
@@ -83,7 +68,7 @@ def session_on(hosts: EmulatedHosts, store: Store, name: str, slots: int) -> Ite
 
 
 def main() -> None:
-    """Inside: start the session, tell its number, and end with it; it ends with our standard input."""
+    """Inside: start the session, tell when it is ready, and end with it; it ends with our standard input."""
     request = json.loads(sys.argv[1])
     hosts = tuple(Host(name=name, slots=request["slots"]) for name in request["hosts"])
     # Nothing is bound: all hosts have the same processors.

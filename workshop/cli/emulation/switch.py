@@ -5,18 +5,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from workshop.cli.emulation import namespaces, remote
-from workshop.cli.emulation.link import Link
+from workshop.cli.emulation.hosts import Link
 from workshop.core.errors import WorkshopError
 
 NETWORK = "10.0.0"  # nobody else is in it
@@ -55,16 +55,9 @@ def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
     for host in hosts:
         _expect(host)
     pids = {name: host.pid for name, host in zip(names, hosts, strict=True)}
-    asyncio.run(_serve(remote.listen(folder / "switch"), json.dumps(pids)))
-
-
-async def _serve(listening: socket.socket, word: str) -> None:
-    ended = asyncio.Event()
-    asyncio.get_running_loop().add_reader(sys.stdin.fileno(), ended.set)  # nobody writes there: it is at its end
-    serving = asyncio.create_task(remote.serve([listening]))
-    print(word, flush=True)
-    await ended.wait()
-    serving.cancel()
+    threading.Thread(target=remote.serve, args=(remote.listen(folder / "switch"),), daemon=True).start()
+    print(json.dumps(pids), flush=True)
+    sys.stdin.read()  # nobody writes there
 
 
 def _start_host(folder: Path, name: str, number: int, limit: Link) -> subprocess.Popen[bytes]:
@@ -92,7 +85,8 @@ def host(folder: Path, name: str, number: int, limit: Link) -> None:
     listener = socket.create_server(("0.0.0.0", remote.PORT), backlog=100)
     inside = remote.listen(folder / name)
     print(READY, flush=True)
-    asyncio.run(remote.serve([listener, inside]))
+    threading.Thread(target=remote.serve, args=(inside,), daemon=True).start()
+    remote.serve(listener)
 
 
 def _ip(commands: Iterable[str]) -> None:

@@ -11,19 +11,14 @@ import os
 import pkgutil
 import subprocess
 import sys
-import tempfile
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from itertools import count
 
-from workshop.cli.installation.download import ProgressLine
 from workshop.core import config
 from workshop.core.parent_death import guarded
 from workshop.registry import workloads
 
-PART = "a part is compiled"  # what the process of a group prints after each
 GENTLY = (
     "nice",
     "-n",
@@ -55,52 +50,33 @@ def _modules_of_workloads(trains: bool) -> list[str]:
     return [entry.function.partition(":")[0] for entry in workloads().values() if entry.trains == trains]
 
 
-def compile_all(
-    groups: Sequence[Sequence[str]], begin: Sequence[str] = (), on_part: Callable[[], None] = lambda: None
-) -> list[str]:
-    """Compile each group in a process whose command line begins with `begin`, and call `on_part` for each part of one
-    that is done. Returns the last words of the processes that failed."""
+def compile_all(groups: Sequence[Sequence[str]], begin: Sequence[str] = ()) -> list[str]:
+    """Compile each group in a process whose command line begins with `begin`. Returns the last words of the processes
+    that failed."""
     # Without the first of these, compiled modules are not kept; by the second, sessions find the kernels.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     # A process that starts MPI without a launcher leaves 16 MiB of shared memory behind.
     variables |= {"MPI4PY_RC_INITIALIZE": "0"}
     variables |= {"NUMBA_CACHE_DIR": str(config.cache_folder("numba")), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    commands = [[*begin, sys.executable, "-P", "-c", PROGRAM, *group] for group in groups]
     with ThreadPoolExecutor(len(groups)) as pool:
-        return list(
-            filter(
-                None,
-                pool.map(
-                    lambda group: _compile([*begin, sys.executable, "-P", "-c", PROGRAM, *group], variables, on_part),
-                    groups,
-                ),
-            )
-        )
+        return list(filter(None, pool.map(lambda command: _compile(command, variables), commands)))
 
 
-def _compile(command: list[str], variables: Mapping[str, str], on_part: Callable[[], None]) -> str | None:
-    with (
-        tempfile.TemporaryFile("w+", errors="replace") as errors,
-        subprocess.Popen(
+def _compile(command: list[str], variables: Mapping[str, str]) -> str | None:
+    try:
+        done = subprocess.run(
             guarded(command),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
+            capture_output=True,
             text=True,
             errors="replace",
             env=variables,
-        ) as process,
-    ):
-        timer = threading.Timer(COMPILE_SECONDS, process.kill)
-        timer.start()
-        for text in process.stdout or ():
-            if text.strip() == PART:
-                on_part()
-        code = process.wait()
-        if not timer.is_alive():
-            return f"it took more than {COMPILE_SECONDS:.0f} s"
-        timer.cancel()
-        errors.seek(0)
-        return None if code == 0 else (errors.read().strip().splitlines() or ["no reason was told"])[-1]
+            timeout=COMPILE_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it took more than {COMPILE_SECONDS:.0f} s"
+    return None if done.returncode == 0 else (done.stderr.strip().splitlines() or ["no reason was told"])[-1]
 
 
 def import_all(names: Sequence[str]) -> None:
@@ -111,7 +87,6 @@ def import_all(names: Sequence[str]) -> None:
             import_module(module_name)
         if function:
             getattr(import_module(module), function)()
-        print(PART, flush=True)
 
 
 def _modules(name: str) -> Iterator[str]:
@@ -125,9 +100,6 @@ def _modules(name: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    line, groups = ProgressLine(), first()
-    parts, done = sum(map(len, groups)), count(1)
-    failures = compile_all(groups, on_part=lambda: line.show(f"{next(done)} of {parts} parts are compiled"))
-    line.end(f"{parts - len(failures)} of {parts} parts are compiled")
+    failures = compile_all(first())
     for failed in failures:
         print(f"Something could not be compiled ahead, and will be when it is needed: {failed}", file=sys.stderr)

@@ -27,8 +27,8 @@ from workshop.core.environment import own_environment
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded, kill_trees
 from workshop.mpi import horovod, openmpi, prefix
-from workshop.sessions.managed_processes import ChildProcess, serve
 from workshop.sessions.measurement_lock import Holder, holder
+from workshop.sessions.supervisor import ChildProcess, serve
 
 BUILD_SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
 BESIDE = 6 * 3600.0  # the same at low priority, beside ranks that may take all cores

@@ -19,8 +19,7 @@ from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.notebook.jupyter import keeper, settings
 from workshop.notebook.jupyter.settings import prepare
-from workshop.sessions.managed_processes import ChildProcess, serve, url_of, wait_answer
-from workshop.sessions.supervisor import check_port
+from workshop.sessions.supervisor import ChildProcess, check_port, serve, url_of, wait_answer
 
 HOST = "127.0.0.1"  # a shell is for nobody else
 PORT, PORTS = 8888, 100  # the first port that is tried, and how many are

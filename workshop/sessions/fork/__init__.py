@@ -1,5 +1,5 @@
 """Ranks of this machine that are forked by a process which has already imported their libraries.
 
-The launcher starts a `stub` for each rank, `server` forks the rank, `child` is what the rank does first, and `handle`
-is the conductor's end. `request` is what a stub asks of the server.
+The launcher starts a `stub` for each rank, `server` forks the rank, `child` reads the stub's request and
+is what the rank does first, and `handle` is the conductor's end.
 """

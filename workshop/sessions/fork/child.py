@@ -2,6 +2,8 @@
 
 Libraries that were imported before the fork have read their variables already. The variables for numbers of threads are
 applied here. A placement with other variables that libraries read gets no forked ranks (`forkable`).
+
+A `Request` has a launcher's arguments and variables for a rank. The rank's stub sends them to the server.
 """
 
 from __future__ import annotations
@@ -9,15 +11,18 @@ from __future__ import annotations
 import ctypes
 import fcntl
 import os
+import select
 import signal
+import socket
+import struct
 import sys
 from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from workshop.core.parent_death import PR_SET_PDEATHSIG
 from workshop.core.placement import THREAD_VARIABLES
 from workshop.core.processes import ENGINES_TAG
-from workshop.sessions.fork.request import Request
 
 ROOM = "WORKSHOP_ROOM"  # a long variable of the server, in whose place the kernel shows those of a rank
 ROOM_BYTES = 2048
@@ -105,3 +110,80 @@ def _set_threads() -> None:
                 library.set_num_threads(min(int(threads), most))  # OpenBLAS takes no more than it has processors
     if "numba" in sys.modules:
         sys.modules["numba"].core.config.reload_config()
+
+
+WAIT = 10.0  # seconds within which a stub must have told all
+MOST_DESCRIPTORS = 250  # descriptors; the kernel passes 253 at once
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request for a forked rank."""
+
+    folder: str
+    descriptors: dict[int, int]  # the number that it has for the launcher -> the one that it has here
+    cores: frozenset[int]
+    mask: int  # of the modes of new files
+    arguments: list[str]
+    variables: dict[bytes, bytes]
+
+    def close(self) -> None:
+        """Close its descriptors here."""
+        _close(self.descriptors.values())
+
+
+def read(line: socket.socket) -> Request:
+    """Take in a request from a stub of this user. Raises OSError, ValueError for anything else."""
+    _, user, _ = struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    if user != os.geteuid():
+        raise PermissionError("The stub of a rank belongs to another user.")
+    line.settimeout(WAIT)
+    head, received, flags, _ = socket.recv_fds(line, 8, MOST_DESCRIPTORS)
+    try:
+        if len(head) != 8 or flags & socket.MSG_CTRUNC:
+            raise ValueError("The stub of a rank sent no request.")
+        request = parsed(_received(line, int.from_bytes(head, "big")), received)
+        _expect_stub(line)
+        return request
+    except BaseException:
+        _close(received)
+        raise
+
+
+def parsed(body: bytes, received: list[int]) -> Request:
+    """A request from its fields, which NUL parts, and the descriptors that came with it. Raises ValueError."""
+    fields = body.split(b"\0")
+    folder, numbers, cores, mask, count, *words = fields
+    launcher_numbers = [int(number) for number in numbers.split(b",")]
+    variables = dict(word.partition(b"=")[::2] for word in words[int(count) :])
+    return Request(
+        os.fsdecode(folder),
+        dict(zip(launcher_numbers, received, strict=True)),
+        frozenset(int(core) for core in cores.split(b",")),
+        int(mask),
+        [os.fsdecode(word) for word in words[: int(count)]],
+        variables,
+    )
+
+
+def _received(line: socket.socket, length: int) -> bytes:
+    body = bytearray()
+    while len(body) < length:
+        more = line.recv(length - len(body))
+        if not more:
+            raise ConnectionError("The stub of a rank hung up.")
+        body += more
+    return bytes(body)
+
+
+def _expect_stub(line: socket.socket) -> None:
+    """Raises ConnectionError where the stub has hung up: it has waited for too long, and is a rank itself by now."""
+    poll = select.poll()
+    poll.register(line, select.POLLIN)
+    if poll.poll(0) and not line.recv(1, socket.MSG_PEEK):
+        raise ConnectionError("The stub of a rank hung up.")
+
+
+def _close(descriptors: Iterable[int]) -> None:
+    for descriptor in descriptors:
+        os.close(descriptor)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import socket
 import subprocess
 import sys
@@ -56,13 +55,9 @@ class RankServer:
         if self.alive:
             return
         self.stop()
-        token = self._folder / stub.TOKEN
-        token.unlink(missing_ok=True)
-        with open(os.open(token, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(secrets.token_hex(32))
         with _listening(self._folder, RANKS) as ranks, _listening(self._folder, TRAINING) as training:
             numbers = [ranks.fileno(), training.fileno()]
-            words = [str(os.getpid()), *map(str, numbers), str(token)]
+            words = [str(os.getpid()), *map(str, numbers)]
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "workshop.sessions.fork.server", *words],
                 stdin=subprocess.PIPE,

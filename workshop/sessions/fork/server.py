@@ -1,7 +1,7 @@
 """Forks ranks from a process that has imported what they import; one for each session, for ranks of this machine.
 
-The conductor runs it as `python -m workshop.sessions.fork.server PARENT RANKS TRAINING TOKEN`: two listening sockets,
-by their descriptors, and a file. A launcher starts `sessions.fork.stub`, which hands over all its arguments, variables
+The conductor runs it as `python -m workshop.sessions.fork.server PARENT RANKS TRAINING`: two listening sockets,
+by their descriptors. A launcher starts `sessions.fork.stub`, which hands over all its arguments, variables
 and descriptors; a child of the server becomes the rank. The server tells the stub how its rank has ended, and kills the
 rank of a stub that is gone. Ranks end with the server.
 
@@ -26,12 +26,11 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
 
 from workshop.core.parent_death import end_with_parent
 from workshop.engine.tensorflow import lean
-from workshop.sessions.fork import child, request
-from workshop.sessions.fork.request import Request
+from workshop.sessions.fork import child
+from workshop.sessions.fork.child import Request
 
 WORD = struct.Struct("i")  # the number of a process
 LEAVE = 1.0  # seconds within which those that were forked end
@@ -47,14 +46,12 @@ class ForkServer:
     def __init__(
         self,
         listening: Sequence[socket.socket],
-        token: bytes,
         request_socket: int | None = None,
         tell: Callable[[int], None] = lambda pid: None,
     ) -> None:
         """`listening` are the sockets for ranks, the last one for those that train. A byte
         on the descriptor `request_socket` asks for the imports of training; the server ends when it is closed."""
         self._listening = list(listening)
-        self._token = token
         self._asked = request_socket
         self._tell = tell
         self._ranks: dict[int, socket.socket] = {}  # process -> line to its stub
@@ -113,7 +110,7 @@ class ForkServer:
         except BlockingIOError:  # the child that forks ranks which train was faster
             return None
         try:
-            incoming = request.read(line, self._token)
+            incoming = child.read(line)
         except (OSError, ValueError) as error:
             print(f"A rank was not forked: {type(error).__name__}: {error}", file=sys.stderr, flush=True)
             line.close()
@@ -155,7 +152,7 @@ class ForkServer:
                 import_module(name)
         settle()
         os.write(write_end, b"+")
-        return ForkServer(self._listening[-1:], self._token)
+        return ForkServer(self._listening[-1:])
 
     def _hear(self) -> None:
         """The answer of the child with the imports of training: "ready", or nothing."""
@@ -226,7 +223,7 @@ def settle() -> None:
 
 def main() -> None:
     """Serve; in a child, be a rank."""
-    parent, *numbers = map(int, sys.argv[1:4])
+    parent, *numbers = map(int, sys.argv[1:])
     end_with_parent(parent)
     child.adopt_orphans()
     for name in FIRST:
@@ -239,7 +236,7 @@ def main() -> None:
     def tell(pid: int) -> None:
         os.write(1, WORD.pack(pid))
 
-    ForkServer(listening, Path(sys.argv[4]).read_bytes(), 0, tell).serve()
+    ForkServer(listening, 0, tell).serve()
     from workshop.engine import host
 
     host.main()

@@ -11,7 +11,6 @@ import signal
 import sys
 
 SERVER = "WORKSHOP_RANK_SERVER"  # the path of the socket at which a session's server listens
-TOKEN = "ranks.token"  # the file beside it, which proves that somebody may ask
 PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 FORK_SECONDS = (
     30.0  # seconds of an idle machine within which a server must have begun a rank; it imports for one at first
@@ -30,14 +29,14 @@ def descriptors() -> list[int]:
     return sorted(opened)
 
 
-def request(token: bytes, numbers: list[int]) -> bytes:
+def request(numbers: list[int]) -> bytes:
     """All that a rank is given, as the server reads it: fields that NUL ends, the variables last."""
     mask = os.umask(0)
     os.umask(mask)
     lists = [",".join(map(str, some)) for some in (numbers, sorted(os.sched_getaffinity(0)))]
     head = [os.getcwd(), *lists, str(mask), str(len(sys.argv) - 1), *sys.argv[1:]]
     variables = [name + b"=" + value for name, value in os.environb.items() if name != SERVER.encode()]
-    fields = [token, *(os.fsencode(word) for word in head), *variables]
+    fields = [*(os.fsencode(word) for word in head), *variables]
     return b"\0".join(fields)
 
 
@@ -57,10 +56,8 @@ def begun(path: str) -> _socket.socket:
     """Have the server fork our rank; returns the line on which it tells how that ends. Raises OSError."""
     folder, name = os.path.split(path)
     numbers = descriptors()
-    with open(os.path.join(folder, TOKEN), "rb") as file:
-        token = file.read()
     line = connected(folder, name)
-    body = request(token, numbers)
+    body = request(numbers)
     packed = b"".join(number.to_bytes(4, sys.byteorder) for number in numbers)
     line.sendmsg([len(body).to_bytes(8, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, packed)])
     line.sendall(body)

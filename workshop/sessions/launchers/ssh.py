@@ -39,16 +39,10 @@ def site_for(placement: Placement, address: str | None = None) -> dict[str, Any]
     return options(placement.hosts, address)
 
 
-def options(hosts: Sequence[Host], address: str | None = None, ssh: str | None = None) -> dict[str, Any]:
-    """The site of these hosts. `address` is this host's address for the other hosts; `ssh` is the ssh program with its
-    options."""
-    program = ssh or os.environ.get(SSH) or "ssh"
-    return {
-        "kind": "hosts",
-        "hosts": [host.model_dump() for host in hosts],
-        "address": address,
-        "ssh": program,
-    }
+def options(hosts: Sequence[Host], address: str | None = None) -> dict[str, Any]:
+    """The site of these hosts. `address` is this host's address for the other hosts."""
+    listed, program = [host.model_dump() for host in hosts], os.environ.get(SSH) or "ssh"
+    return {"kind": "hosts", "hosts": listed, "address": address, "ssh": program}
 
 
 def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
@@ -188,4 +182,4 @@ def address_towards(hosts: Sequence[str]) -> str:
     )
 
 
-Site = SshSite  # a launcher module has a `Site`, see `workshop.sessions.launchers.Launcher`
+Site = SshSite  # see `workshop.sessions.launchers.site`

@@ -25,7 +25,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.core.errors import BadInput
 from workshop.registry import workload
 
@@ -56,18 +56,18 @@ def _start(minutes: float, as_json: bool, **options: Any) -> None:
     dashboard show it round by round. The first one installs OpenFL (0.4 GB to download), unless that is there.
     """
     from workshop.cli.show import show_run
-    from workshop.sessions import background
+    from workshop.sessions import lifecycle
     from workshop.store.store import Store
     from workshop.workloads.openfl import environment
 
     openfl, err = workload("openfl"), common.stderr()
-    values = params.given_values(openfl.params, options)
+    values = common.given_values(openfl.params, options)
     openfl.check(values)
     placement = common.placement_from({}, **options)
     store = Store.open()
     environment.install(lambda words: err.print(f"OpenFL: {words}"))  # on first use only
     err.print(f"Starting a session for it: {placement.describe()}")
-    run = background.begin(store, "federation", "openfl", values, placement, minutes)
+    run = lifecycle.begin_run(store, "federation", "openfl", values, placement, minutes)
     if as_json:
         common.answer(run.as_json())
         return
@@ -77,10 +77,10 @@ def _start(minutes: float, as_json: bool, **options: Any) -> None:
 
 
 app.command("start")(
-    params.with_options(
+    common.with_options(
         _start,
         [
-            *params.as_options(workload("openfl").params),
+            *common.as_options(workload("openfl").params),
             ("minutes", Minutes, 30.0),
             ("ranks", common.PLACEMENT["ranks"], None),
             ("threads", common.PLACEMENT["threads"], None),

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import secrets
-import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -20,10 +19,11 @@ from workshop import mpi
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.sessions.launchers import profile
+from workshop.sessions import preflight
+from workshop.sessions.launchers import site
 from workshop.sessions.launchers.site import Launch, Reach, SiteLost, exported, with_only
 from workshop.sessions.launchers.site import Site as _Site
-from workshop.sessions.launchers.slurm import allocation, commands, nodes, options, queue
+from workshop.sessions.launchers.slurm import allocation, commands, options
 from workshop.sessions.launchers.slurm.commands import Job
 from workshop.sessions.launchers.slurm.options import around, check_placement, default_placement, inside  # noqa: F401 (for `site`)
 from workshop.sessions.launchers.ssh import address_towards
@@ -55,8 +55,6 @@ class SlurmSite(_Site):
         self._reach = Reach()
         self._lost: str | None = None
         self._looked = 0.0  # when Slurm was last asked, on the monotonic clock
-        self._asking = threading.Lock()
-        self._closing = threading.Event()
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         commands.installed()
@@ -67,21 +65,21 @@ class SlurmSite(_Site):
         names = commands.hostnames(self._variables["SLURM_JOB_NODELIST"])
         address = self.options["address"] or address_towards([commands.address(name) for name in names])
         say(f"checking {', '.join(names)}")
-        findings = nodes.check(self._launcher_variables(), len(names), self.folder, address, give_up)
+        step = ["srun", f"--nodes={len(names)}", f"--ntasks={len(names)}", "--ntasks-per-node=1", "--mpi=none"]
+        variables = commands.environment() | self._launcher_variables()
+        findings = preflight.check_nodes([*step, "--input=none"], variables, len(names), self.folder, address, give_up)
+        commands.unless(give_up)
         if findings.failures:
             raise BadInput("\n".join(findings.failures))
-        if findings.notices:
-            say(" ".join(findings.notices))
         self._machine = findings.machine
         self._reach = Reach(address, address)
-        threading.Thread(target=self._keep, name="slurm", daemon=True).start()
 
     def _allocate(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         """Wait for an allocation of the session's own."""
         name = f"workshop-{self.folder.name}-{secrets.token_hex(4)}"
         self._own = allocation.Allocation(self.options["request"], name, self.folder, give_up)
         self._job = self._own.number
-        job = queue.wait(self._job, float(self.options["wait"]), say, give_up)
+        job = commands.wait_in_queue(self._job, float(self.options["wait"]), say, give_up)
         if job is None or job.state != "RUNNING":  # a short one may be ending, and Slurm not know yet how
             raise WorkshopError(self._look() or self._ending(job))
         say(f"the job {self._job} runs on {job.nodes}")
@@ -95,9 +93,9 @@ class SlurmSite(_Site):
         check_placement(self.options, placement)
         if lost := self._look():
             raise SiteLost(lost)
-        chosen, centre = mpi.module_of(placement.mpi), profile.read()
+        chosen, centre = mpi.module_of(placement.mpi), site.read_profile()
         environment = {
-            **profile.loaded(centre.modules),
+            **site.loaded(centre.modules),
             **chosen.environment(placement),
             "WORKSHOP_HOME": str(config.home()),
             **self._launcher_variables(),
@@ -130,41 +128,34 @@ class SlurmSite(_Site):
 
     def lost(self, silent: Mapping[str, float]) -> str | None:
         """See `Site.lost`. Slurm is asked every few seconds, and at once where a host has fallen silent."""
-        longest = max(silent.values(), default=0.0)
-        if longest > QUIET and (longest == math.inf or time.monotonic() - self._looked > FRESH):
+        longest, ago = max(silent.values(), default=0.0), time.monotonic() - self._looked
+        if longest == math.inf or ago > (FRESH if longest > QUIET else EVERY):
             self._look()
         return self._lost
 
-    def _keep(self) -> None:
-        """A thread: look for the job."""
-        while not self._closing.wait(EVERY):
-            self._look()
-
     def _look(self) -> str | None:
         """Ask Slurm for the job. A job that is ending gets a few seconds until the reason is known."""
-        with self._asking:
-            deadline = time.monotonic() + FINAL
-            while self._lost is None and self._job is not None and not self._closing.is_set():
-                try:
-                    job = commands.job(self._job)
-                except WorkshopError:
-                    break  # Slurm's controller may be away for minutes while jobs go on
-                finally:
-                    self._looked = time.monotonic()
-                if job is not None and job.state == "RUNNING":
-                    break
-                unclear = job is not None and job.state == "COMPLETING" and job.reason not in queue.REASONS
-                if unclear and time.monotonic() < deadline:
-                    time.sleep(PAUSE)
-                else:
-                    self._lost = self._ending(job)
-            return self._lost
+        deadline = time.monotonic() + FINAL
+        while self._lost is None and self._job is not None:
+            try:
+                job = commands.job(self._job)
+            except WorkshopError:
+                break  # Slurm's controller may be away for minutes while jobs go on
+            finally:
+                self._looked = time.monotonic()
+            if job is not None and job.state == "RUNNING":
+                break
+            unclear = job is not None and job.state == "COMPLETING" and job.reason not in commands.REASONS
+            if unclear and time.monotonic() < deadline:
+                time.sleep(PAUSE)
+            else:
+                self._lost = self._ending(job)
+        return self._lost
 
     def _ending(self, job: Job | None) -> str:
-        return queue.why_ended(self._job or "", job, self.options["time"])
+        return commands.why_ended(self._job or "", job, self.options["time"])
 
     def close(self) -> None:
-        self._closing.set()
         if self._own is not None:
             self._own.release()
         self.clear_up()
@@ -174,4 +165,4 @@ class SlurmSite(_Site):
         allocation.clear_up(self.folder)
 
 
-Site = SlurmSite  # a launcher module has a `Site`, see `workshop.sessions.launchers.Launcher`
+Site = SlurmSite  # see `workshop.sessions.launchers.site`

@@ -18,7 +18,7 @@ from pathlib import Path
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.parent_death import guarded
 from workshop.mpi import REFUSES
-from workshop.sessions.launchers.slurm import commands, queue
+from workshop.sessions.launchers.slurm import commands
 
 JOB = "slurm-job.json"  # the session's file that says which job is its own, for whoever comes after a power cut
 PROGRAM = "env | grep ^SLURM_; echo; exec >&2; cat >/dev/null; scancel $SLURM_JOB_ID"
@@ -76,7 +76,7 @@ class Allocation:
                 raise BadInput(f"Slurm {REFUSES} {commands.refusal(messages)}. {commands.advice(messages)}")
             if time.monotonic() > deadline:
                 raise WorkshopError(f"salloc has told nothing within {ANSWERED:.0f} s; it says: {messages[-300:]!r}")
-            queue.pause(0.05, give_up)
+            commands.pause(0.05, give_up)
 
 
 def clear_up(folder: Path) -> None:

@@ -1,4 +1,7 @@
-"""Slurm's commands and their answers: squeue, scancel, sinfo, scontrol. Each call has a time limit."""
+"""Slurm's commands and their answers: squeue, scancel, sinfo, scontrol. Each call has a time limit.
+
+Also how a job waits in Slurm's queue, and why Slurm has ended it, in sentences for people.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,15 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.sessions.launchers import site
 
 COMMAND_SECONDS = 20.0  # that a command may take: a busy controller is slow
-FORMAT = "%i|%T|%r|%S|%N|%D"
+FORMAT = "%i|%T|%r|%S|%N"
 WAITING = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 _NUMBER = re.compile(r"[0-9]+")
 _PREAMBLE = re.compile(r"^\w+: (error|fatal): (Job submit/allocate failed: |Unable to allocate resources: )?")
@@ -42,7 +46,6 @@ class Job:
     reason: str = "None"  # why it waits, or ended
     start: str = "N/A"  # when it began, or may begin
     nodes: str = ""  # in Slurm's short form, n[1-3]
-    count: int = 0  # of the nodes that it has or wants
 
     @property
     def waits(self) -> bool:
@@ -66,10 +69,10 @@ def installed() -> None:
 def read_job(line: str) -> Job:
     """One line of squeue in FORMAT. Raises WorkshopError for anything else."""
     words = line.strip().split("|")
-    if len(words) != FORMAT.count("|") + 1 or not _NUMBER.match(words[0]) or not words[5].isdecimal():
+    if len(words) != FORMAT.count("|") + 1 or not _NUMBER.match(words[0]):
         raise WorkshopError(f"squeue says what nobody understands: {line[:200]!r}")
-    number, state, reason, start, nodes, count = words
-    return Job(number, state, reason, start, nodes, int(count))
+    number, state, reason, start, nodes = words
+    return Job(number, state, reason, start, nodes)
 
 
 def refusal(words: str) -> str:
@@ -175,3 +178,80 @@ def _ask(command: list[str] | tuple[str, ...]) -> subprocess.CompletedProcess[st
         raise BadInput(f"Slurm's {command[0]} is not on this machine's PATH.") from None
     except subprocess.TimeoutExpired:
         raise SlurmUnavailable(f"Slurm's {command[0]} has not answered within {COMMAND_SECONDS:.0f} s") from None
+
+
+FIRST, SLOWER, CALM = 0.25, 1.5, 5.0  # seconds to the second question, factor from then on, and seconds at most
+
+
+def wait_in_queue(number: str, patience: float, say: Callable[[str], None], give_up: Callable[[], bool]) -> Job | None:
+    """Wait until a job leaves the queue, for at most `patience` seconds. Returns the job, or None where Slurm has
+    forgotten it. `say` gets the state and the reason whenever they change.
+
+    Raises WorkshopError where the time is up or nobody waits any longer.
+    """
+    deadline, seconds, last_words = time.monotonic() + patience, FIRST, ""
+    while True:
+        try:
+            waiting = job(number)
+            if waiting is None or not waiting.waits:
+                return waiting
+            state = waiting.describe
+            words = f"waiting in Slurm's queue, job {number}: {state}"
+            if waiting.start not in ("N/A", ""):
+                words += f", may start at {waiting.start.replace('T', ' ')}"
+        except SlurmUnavailable as silent:
+            state = words = f"{silent}; asking again"
+        if words != last_words:
+            last_words = words
+            say(words)
+        pause(seconds, give_up)
+        seconds = min(seconds * SLOWER, CALM)
+        if time.monotonic() > deadline:
+            raise WorkshopError(
+                f"The job {number} has waited {patience / 60:g} minutes in Slurm's queue, now {state}; give the "
+                "session more with --wait, or ask for less."
+            )
+
+
+def pause(seconds: float, give_up: Callable[[], bool]) -> None:
+    """Wait for some seconds. Raises WorkshopError as soon as `give_up` says that nobody waits any longer."""
+    deadline = time.monotonic() + seconds
+    while (remaining := deadline - time.monotonic()) > 0:
+        unless(give_up)
+        time.sleep(min(remaining, 0.1))
+
+
+def unless(give_up: Callable[[], bool]) -> None:
+    """Raises WorkshopError where `give_up` says that nobody waits any longer."""
+    if give_up():
+        raise WorkshopError("the session was asked to end while it waited for Slurm")
+
+
+# By the state that squeue tells.
+ENDINGS = {
+    "TIMEOUT": "its time limit{minutes} was reached; start the session with a longer --time",
+    "PREEMPTED": "another job took its place (preemption)",
+    "SUSPENDED": "it was suspended, for another job or by an administrator",
+    "NODE_FAIL": "one of its nodes ({nodes}) failed",
+    "CANCELLED": "somebody cancelled it (scancel)",
+    "OUT_OF_MEMORY": "its processes took more memory than it has",
+    "FAILED": "it failed",
+    "PENDING": "it was put back into the queue",
+}
+# By the reason that squeue tells of a job which is ending, and whose state doesn't say how yet.
+REASONS = {"TimeLimit": "TIMEOUT", "NodeFail": "NODE_FAIL", "Preempted": "PREEMPTED"}
+
+
+def why_ended(number: str, job: Job | None, minutes: int | None) -> str:
+    """Why a job doesn't run any longer. `minutes` is its time limit where one was asked for; `job` is None where
+    Slurm doesn't know it."""
+    which = f"Slurm ended the allocation {number}"
+    if job is None:
+        return f"{which}: it does not know it any longer"
+    state = REASONS.get(job.reason, job.state) if job.state in ("COMPLETING", "FAILED") else job.state
+    if state not in ENDINGS:
+        return f"{which}: {job.describe}"
+    return f"{which}: " + ENDINGS[state].format(
+        minutes=f" of {minutes} minute{'s' if minutes != 1 else ''}" if minutes else "",
+        nodes=job.nodes,
+    )

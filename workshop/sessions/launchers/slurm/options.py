@@ -12,7 +12,7 @@ from typing import Any
 from workshop import mpi
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.sessions.launchers import profile
+from workshop.sessions.launchers import site
 from workshop.sessions.launchers.site import RANKS_PER_CORE
 from workshop.sessions.launchers.slurm import commands
 
@@ -42,7 +42,7 @@ def options(
     for the nodes. The centre's profile gives what the user leaves out. Raises BadInput."""
     if placement.hosts:
         raise BadInput(CHOOSES)
-    centre = profile.read()
+    centre = site.read_profile()
     chosen = {name: value for name, value in handed_on.items() if value is not None}
     words: dict[str, Any] = {str(name): value for name, value in centre.slurm.items()}
     words |= {name: _word(name, value) for name, value in chosen.items()}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workshop.cli import common, params
+from workshop.cli import common
 from workshop.study import command as commands
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ else:
     Where = common.PLACEMENT.only("ranks", "threads", "map_by", "cores_per_rank", "bind_to", "env")
 
 
-@params.grouped
+@common.grouped
 def ways(
     context: typer.Context,
     workload: Annotated[

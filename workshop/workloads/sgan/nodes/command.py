@@ -39,13 +39,11 @@ def nodes(
     Without --session it emulates four hosts with a limited link, and ends them afterwards. The dashboard's page Nodes
     shows the same with questions to predict in each step.
     """
-    from workshop.cli.emulation.hosts import EmulatedHosts
-    from workshop.cli.emulation.link import parse
+    from workshop.cli.emulation.hosts import EmulatedHosts, parse_link
     from workshop.cli.emulation.session import session_on
-    from workshop.store.store import Store
     from workshop.workloads.sgan.nodes.facts import GUIDE
 
-    limit = parse(link or "25mbit")
+    limit = parse_link(link or "25mbit")
 
     def run(name: str | None) -> int:
         return guided.run_guide(GUIDE, steps, thorough, settings, name, False, no_wait, minutes, as_json)
@@ -60,9 +58,5 @@ def nodes(
     allowed = size(config.memory_limit() or 0)
     common.stderr().print(f"Bringing up {GUIDE.hosts} hosts; link: {limit.describe()}, memory: {allowed}")
     name = f"nodes-{os.getpid()}"
-    with (
-        Store.open() as store,
-        EmulatedHosts(GUIDE.hosts, limit) as hosts,
-        session_on(hosts, store, name, SLOTS),
-    ):
+    with EmulatedHosts(GUIDE.hosts, limit) as hosts, session_on(hosts, name, SLOTS):
         return run(name)

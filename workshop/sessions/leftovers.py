@@ -1,15 +1,22 @@
-"""Shared memory that a session's ranks made on this machine: it would outlive killed ranks.
+"""What killed ranks of this machine leave: shared memory, and folders for temporary files.
 
 A segment that all ranks of a host have mapped needs no name any more. Without a name, the kernel frees it with the last
 rank, however that ends. Segments that ranks make later, or that some have not mapped, are noted and removed when the
 ranks have ended.
+
+Libraries remove their temporary files when a process ends by itself, which ranks don't: they are killed. TensorFlow
+leaves the code that it has generated.
 """
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+from workshop.core.config import TEMPORARY
+from workshop.mpi import openmpi
 
 FOLDER = "/dev/shm/"
 FILE = "segments"  # of a session, names the shared memory of the ranks that are up
@@ -50,3 +57,20 @@ def _with_later_ones(segment: Path) -> list[Path]:
     if not job.startswith("mpich_shm_") or not number.isdigit():
         return [segment]
     return list(segment.parent.glob(f"{job}_*"))
+
+
+LAUNCHER = "launcher"  # of a session, names the process that started the ranks that are up
+
+
+def remember_launcher(folder: Path, launcher: int) -> None:
+    """Note the process that starts ranks. If it is killed while it clears up, nothing else names its leftovers."""
+    (folder / LAUNCHER).write_text(str(launcher))
+
+
+def remove_temporary_files(folder: Path) -> None:
+    """Remove the temporary files of a session's ranks, after the ranks have ended. `folder` is the session's own, which
+    all of its hosts see."""
+    shutil.rmtree(folder / TEMPORARY, ignore_errors=True)
+    with contextlib.suppress(OSError, ValueError):  # none was started
+        openmpi.remove_left(int((folder / LAUNCHER).read_text()))
+    openmpi.clear_way()
