@@ -29,8 +29,8 @@ def hosts(
     ] = None,
     as_json: common.JSON = False,
 ) -> int:
-    """Emulate hosts, with a session on them, until that is stopped or Ctrl-C. Over a slow link a study shows what it
-    costs that ranks talk."""
+    """Emulate hosts, with a session on them. They stay until the session is stopped or Ctrl-C. Over a slow link a study
+    shows what it costs that ranks talk."""
     from workshop.cli.emulation.hosts import EmulatedHosts, parse_link
     from workshop.cli.emulation.session import session_on
 
