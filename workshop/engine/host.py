@@ -1,11 +1,6 @@
 """A rank of a session: an ipyparallel engine with a line to its conductor. Run by mpirun as `-m workshop.engine.host`.
 
 The conductor calls `report()` when engines have started and `execute()` for each run, on all ranks at once.
-
-ipyparallel's engine without its nanny, a Python process that ipyparallel starts beside each engine.
-
-A nanny passes signals on and tells the controller when its engine has ended. Here the engine's own control thread sends
-the signal, and the conductor tells the controller (`sessions.cluster`).
 """
 
 from __future__ import annotations
@@ -21,8 +16,6 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-from ipyparallel.engine.app import IPEngine
 
 from workshop.core import rank_map, topology
 from workshop.core.config import TEMPORARY
@@ -135,30 +128,14 @@ def main() -> None:
     channel = json.loads(file.read_text())
     _keep_temporary_files(file.parent)
 
+    from workshop.engine.ipython import main as engine_main
+
     # This module is __main__ here, but the conductor's calls arrive at its importable name.
     sys.modules["workshop.engine.host"] = sys.modules[__name__]
     _reporter = Reporter(channel, _world().rank)
     _reporter.neighbours = _neighbours(_world())  # from here on somebody ends us, however long this waits
-    run_engine()
+    engine_main()
 
 
 if __name__ == "__main__":
     main()
-
-
-class Engine(IPEngine):  # type: ignore[misc]  # ipyparallel has no types
-    name = "ipengine"
-
-    async def complete_registration(self, *arguments: Any) -> None:
-        await super().complete_registration(*arguments)
-        self.kernel.control_handlers["signal_request"] = self._signal
-
-    def _signal(self, stream: Any, ident: Any, parent: Any) -> None:
-        """Called by the control thread, so also while the main thread runs a cell."""
-        os.kill(os.getpid(), parent["content"]["sig"])
-        self.session.send(stream, "signal_reply", {"status": "ok"}, parent=parent, ident=ident)
-
-
-def run_engine() -> None:
-    """Become an engine. Command-line options are ipyparallel's own."""
-    Engine.launch_instance(enable_nanny=False)
