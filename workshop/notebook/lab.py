@@ -19,9 +19,10 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
+from workshop.notebook import ranks
 from workshop.notebook.display import CALM, GOOD, NEARLY, Message, NotebookDisplay, Piece
 from workshop.notebook.request import plain, unknown
-from workshop.notebook.session import notebook_store
+from workshop.notebook.session import attach, notebook_store
 from workshop.report import html
 from workshop.store.records import LabProgress
 from workshop.store.store import Store
@@ -32,6 +33,12 @@ NOTEBOOK = "JPY_SESSION_NAME"  # the path of a kernel's notebook, as Jupyter's s
 
 _LIST = "<ul>{}</ul>"
 _open: dict[Path, int] = {}  # locks that this kernel holds; they go with it
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """IPython calls this in our kernels at their start, while the page is loading: the first cell needn't wait for
+    imports. Without a session, `%%ranks` tells what is missing."""
+    shell.register_magics(ranks.UnattachedMagics)
 
 
 def lab(name: str) -> NotebookLab:
@@ -174,12 +181,10 @@ class NotebookLab(NotebookDisplay):
             return
         remaining = [other for other, state, _ in self._states() if state != "right"]
         more = f"Left in this lab: {say.listed(remaining)}." if remaining else "All exercises of this lab are right."
-        Message(f"{id} is right", f"{_after(entry)}{more}", GOOD).show()
+        after = f"After {entry.tries} checks. " if entry.tries > 1 else ""
+        Message(f"{id} is right", f"{after}{more}", GOOD).show()
 
     def _on_ranks(self, exercise: Exercise) -> CheckOutcome:
-        from workshop.notebook.ranks import RanksFailed
-        from workshop.notebook.session import attach
-
         cells = attach().ranks
         text = (self._folder / exercise_checks.CHECKS).read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory(prefix="workshop-check-") as folder:
@@ -188,7 +193,7 @@ class NotebookLab(NotebookDisplay):
                 answers = cells.call(
                     exercise_checks.check_on_ranks, *arguments, seconds=exercise_checks.CHECK_SECONDS + GRACE
                 )
-            except RanksFailed as failed:
+            except ranks.RanksFailed as failed:
                 if any(line.startswith(STOPPED) for line in str(failed).splitlines()):
                     raise
                 first = exercise_checks.what_was_told(Path(folder))
@@ -198,10 +203,6 @@ class NotebookLab(NotebookDisplay):
                 return CheckOutcome(outcome.kind, f"Rank {rank}: {outcome.sentence} {failed}")
         kind, sentence = answers[0]
         return CheckOutcome(kind, sentence)
-
-
-def _after(entry: LabProgress) -> str:
-    return f"After {entry.tries} checks. " if entry.tries > 1 else ""
 
 
 def _notes(whose: str, name: str, before: bool) -> Iterable[str]:

@@ -19,14 +19,14 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.notebook.display import NotebookDisplay, Piece, StatusLine, draw_offline
-from workshop.notebook.request import ATTACH, follow, parted, submit
+from workshop.notebook.request import ATTACH, dashboard, follow, parted, submit
 from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
 from workshop.report.activity import duration
 from workshop.report.analysis.threads import asked_threads
 from workshop.report.sentences import SESSION, state_words
-from workshop.sessions import lifecycle
+from workshop.sessions import client, lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -91,11 +91,9 @@ class Session(NotebookDisplay):
         is returned like any other and shows its error. The stop button cancels it. Raises BadInput for what can't be
         run, WorkshopError where the session is gone.
         """
-        session = self.up()
-        chosen = workload_of(workload)
+        session, chosen = self.up(), workload_of(workload)
         params, fields = parted(chosen, names)
-        whose = learner.identity(self._store)
-        run = submit(self._store, session, chosen, params, fields, whose, measured)
+        run = submit(self._store, session, chosen, params, fields, learner.identity(self._store), measured)
         line = StatusLine()
         run_shown = RunShown(self._store, follow(self._store, run, line))
         run_shown.show_at(line)
@@ -106,7 +104,7 @@ class Session(NotebookDisplay):
         for what each kind takes."""
         from workshop.notebook.studies import study
 
-        return study(self, kind, workload, names)
+        return study(self._store, self.up(), kind, workload, names)
 
     def runs(self) -> DataFrame:
         """Your own runs in this session, the newest first."""
@@ -130,10 +128,6 @@ class Session(NotebookDisplay):
 
     def get(self, number: int) -> RunShown:
         """Any run, by its number. Raises BadInput where there is none."""
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise BadInput(f"{number!r:.60} is no run's number.")
-        from workshop.sessions import client
-
         return RunShown(self._store, client.read(self._store, number))
 
     def rank_map(self) -> RankMapShown:
@@ -150,13 +144,11 @@ class Session(NotebookDisplay):
         """
         from workshop.notebook.quiz import QuizWidget
         from workshop.quiz import reader, self_study
-        from workshop.quiz import reader as quiz_reader
 
         path = reader.find(name)
         whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
-        deck = quiz_reader.read_cached(path)
-        questions = deck if everything else deck.brief()
-        return QuizWidget(self._store, questions, whose, self._id, path.parent)
+        deck = reader.read_cached(path)
+        return QuizWidget(self._store, deck if everything else deck.brief(), whose, self._id, path.parent)
 
     @property
     def cores(self) -> int:
@@ -169,7 +161,7 @@ class Session(NotebookDisplay):
         """The ranks that this notebook's `%%ranks` cells run on."""
         from workshop.notebook.ranks import cells
 
-        return cells(self)
+        return cells(self._store, self.record)
 
     def words(self) -> str:
         now = self.record
@@ -179,8 +171,6 @@ class Session(NotebookDisplay):
         )
 
     def pieces(self) -> Iterable[Piece]:
-        from workshop.notebook.request import dashboard
-
         now = self.record
         kind = "private, ends with this notebook" if now.private else "shared"
         lines = [html.line(f"Session {now.name}", tone="heading"), html.line(f"{state_words(now)} It is {kind}.")]
@@ -209,11 +199,9 @@ class Session(NotebookDisplay):
     def _where(self, now: SessionRecord) -> str:
         """Its hosts, or this machine with its cores."""
         machines = topology.machines(now.machine)
-        hosts = list(dict.fromkeys(report["host"] for report in (now.rank_map or {}).get("ranks") or [])) or list(
-            machines
-        )
+        hosts = dict.fromkeys(report["host"] for report in (now.rank_map or {}).get("ranks") or [])
         cores = sum(len({row["core"] for row in host_machine.get("units") or []}) for host_machine in machines.values())
-        name = say.listed(hosts) or socket.gethostname()
+        name = say.listed(hosts or machines) or socket.gethostname()
         return f"on {name}" + (f", {say.count(cores, 'core')}" if cores else "")
 
 
@@ -241,12 +229,12 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     record_found = None if private else _named(store, name) if name is not None else _newest(store)
     record = record_found or _start(store, "You asked for" if private else "No session is up, so this starts")
     draw_offline()
-    _attached = Session(store, record)
+    session = _attached = Session(store, record)
     if get_ipython() is not None:
         from workshop.notebook import ranks
 
-        ranks.register(_attached)
-    return _attached
+        ranks.register(lambda: session.ranks)
+    return session
 
 
 def _is_meant(attached: Session, name: str | None, private: bool) -> bool:

@@ -21,7 +21,7 @@ from workshop.course import learner
 from workshop.extension import Workload, load
 from workshop.notebook import display
 from workshop.notebook.display import ResultDisplay, StatusLine
-from workshop.notebook.request import CellStopped, dashboard, parted, plain, unknown
+from workshop.notebook.request import CellStopped, dashboard, parted, plain, progress_share, unknown
 from workshop.notebook.shown import ShownVerdict
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
@@ -38,14 +38,12 @@ from workshop.study.trials import Plan
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from workshop.notebook.session import Session
-
 
 MINUTES = 30.0  # that one of its runs may take
 RECENT = 50  # studies among which one's own that was stopped is looked for
 
 
-def study(session: Session, kind: str, workload: str | None, names: Mapping[str, Any]) -> StudyShown:
+def study(store: Store, record: SessionRecord, kind: str, workload: str | None, names: Mapping[str, Any]) -> StudyShown:
     """Run a study of a `kind` to its end.
 
     "scaling" takes `workload`, `ranks` (a list), `weak`, `repeats`; "grid" `workload`, `vary` (name -> values),
@@ -55,18 +53,18 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     """
     wanted_kind = studies().get(kind)
     if wanted_kind is None or not wanted_kind.plan:
-        problem = f"there is no kind of study {kind!r}" if wanted_kind is None else f"{kind} isn't run in a notebook"
-        elsewhere = kinds.kind(kind).elsewhere if wanted_kind is not None else ""
+        if wanted_kind is not None and (elsewhere := kinds.kind(kind).elsewhere):
+            raise BadInput(f"{say.capital(kind)} isn't run in a notebook; it is {elsewhere}.")
         planned = sorted(kind_of_study.name for kind_of_study in studies().values() if kind_of_study.plan)
-        way = f"it is {elsewhere}" if elsewhere else f"there are {', '.join(planned)}"
-        raise BadInput(f"{say.capital(problem)}; {way}.")
-    record, store = session.up(), session.store
+        raise BadInput(f"There is no kind of study {kind!r} for notebooks; there are {', '.join(planned)}.")
     settings = {name: plain(value) for name, value in names.items()}
-    named = settings.pop("workload", None)
-    if workload is not None and named is not None:
-        raise BadInput(f"The workload is given twice: {workload} and {named}.")
-    chosen = workload_of(workload or named or wanted_kind.workload or missing(kind))
-    minutes = number("minutes", settings.pop("minutes", MINUTES), 0.01, 1440)
+    named = settings.pop("workload", None) if workload is None else workload
+    if not (named := named or wanted_kind.workload):
+        raise BadInput(f"Of which workload? Give its name, such as session.study({kind!r}, 'kmeans').")
+    chosen = workload_of(named)
+    minutes = settings.pop("minutes", MINUTES)
+    if not isinstance(minutes, int | float) or not 0.01 <= minutes <= 1440:
+        raise BadInput(f"minutes is {minutes!r}: it should be a number from 0.01 to 1440.")
     whose = learner.identity(store)
     planned_study = load(wanted_kind.plan)(store, record, chosen, settings)
     check(store, record, chosen, planned_study, whose)
@@ -166,9 +164,7 @@ def _run(store: Store, session: SessionRecord, number: int, whose: Identity | No
 
 
 def _going_on(number: int, now: Progress) -> tuple[str, str]:
-    share = 0.0
-    if now.run.progress and now.run.progress[1] > 0:
-        share = min(now.run.progress[0] / now.run.progress[1], 1.0)
+    share = progress_share(now.run)
     state = now.waits or "waits" if now.run.status == "queued" else say.percent(share)
     if not share and now.run.activity:
         state = now.run.activity["words"]
@@ -189,10 +185,6 @@ def check(store: Store, session: SessionRecord, chosen: Workload, planned_study:
         if whose is not None:
             client.check_limits(placement, session.limits, chosen.processes(params) if chosen.processes else 0)
         client.inputs_of(store, chosen, params, placement)
-
-
-def missing(kind: str) -> str:
-    raise BadInput(f"Of which workload? Give its name, such as session.study({kind!r}, 'kmeans').")
 
 
 def params_of(chosen: Workload, name: str) -> tuple[str, ...]:
@@ -217,9 +209,3 @@ def whole_number(name: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise BadInput(f"{name} is {value!r}: it should be a whole number.")
     return value
-
-
-def number(name: str, value: Any, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise BadInput(f"{name} is {value!r}: it should be a number from {least:g} to {most:g}.")
-    return float(value)

@@ -153,7 +153,7 @@ def test_killed_it_is_noticed_and_leaves_nothing(workshop_home: Path) -> None:
         lab.run(kernel, stubborn)
         process(workshop_home, STUBBORN)
         (config.learners_folder() / "0-first.ipynb").write_text("mine")
-        process(workshop_home, "workshop.notebook.jupyter.server").kill()
+        process(workshop_home, "--serve").kill()
         until(lambda: not child.alive(), 30, "its end to be noticed")
         assert leftovers(workshop_home) == []
 
@@ -165,7 +165,7 @@ def test_killed_it_is_noticed_and_leaves_nothing(workshop_home: Path) -> None:
         # Without its keeper, JupyterLab ends what it knows of, and the next start what is left.
         lab.run(lab.kernel(), stubborn)
         process(workshop_home, STUBBORN)
-        process(workshop_home, "workshop.notebook.jupyter.keeper").kill()
+        process(workshop_home, "--serve").parent().kill()
         until(lambda: not child.alive(), 30, "the keeper's end to be noticed")
         child.start()
         child.wait_ready(threading.Event())
@@ -176,7 +176,7 @@ def test_killed_it_is_noticed_and_leaves_nothing(workshop_home: Path) -> None:
 def test_its_keeper_has_the_time_to_end_what_is_deaf(workshop_home: Path) -> None:
     with running() as (child, lab, _):
         lab.run(lab.kernel(), f"import subprocess, sys; subprocess.run([sys.executable, '-c', {STUBBORN!r}])")
-        process(workshop_home, "workshop.notebook.jupyter.server").suspend()
+        process(workshop_home, "--serve").suspend()
         child.ask_to_end()
         child.end()
         assert child._process is not None and child._process.returncode == 0, "it was not killed"

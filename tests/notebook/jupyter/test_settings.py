@@ -20,7 +20,7 @@ from tests.support import limit
 from workshop.core import config
 from workshop.mpi import openmpi
 from workshop.notebook.jupyter import settings
-from workshop.notebook.jupyter.panel import Engines
+from workshop.notebook.jupyter.extension import Engines
 
 
 @pytest.fixture

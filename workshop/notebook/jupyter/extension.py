@@ -1,4 +1,5 @@
-"""Requests of JupyterLab's page to its server: the labs, the dashboard's address, and a ticket for the dashboard.
+"""Requests of JupyterLab's page to its server: the labs, the dashboard's address, and a ticket for the dashboard. Also
+how a cluster of its ipyparallel panel, or `ipp.Cluster()` in a notebook, starts ranks of our Open MPI.
 
 The page gets in with a ticket, which is worth one visit within half a minute, so that no lasting secret is in any
 address. A learner's JupyterLab gets none: learners come in with the class code.
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ipyparallel.cluster.launcher import MPIEngineSetLauncher
 from jupyter_server.base.handlers import APIHandler
 from jupyter_server.utils import url_path_join
 from tornado import web
@@ -19,7 +21,8 @@ from tornado.ioloop import IOLoop
 
 from workshop.core.errors import WorkshopError
 from workshop.course import catalogue, learner
-from workshop.notebook.jupyter.settings import DASHBOARD
+from workshop.mpi import openmpi
+from workshop.notebook.jupyter.settings import DASHBOARD, LAUNCHER
 from workshop.store.store import Store
 from workshop.web import auth
 
@@ -68,3 +71,13 @@ def _load_jupyter_server_extension(serverapp: Any) -> None:
     base = url_path_join(serverapp.web_app.settings["base_url"], "workshop")
     handlers = [(url_path_join(base, "course"), Course), (url_path_join(base, "enter"), Enter)]
     serverapp.web_app.add_handlers(".*$", handlers)
+
+
+class Engines(MPIEngineSetLauncher):
+    """ipyparallel's launcher of engines, which first removes the files that killed mpiruns have left."""
+
+    entrypoint_name = LAUNCHER  # in the cluster's file, from which the panel finds it again
+
+    def start(self, n: int) -> Any:
+        self.mpi_cmd = [openmpi.launcher()]
+        return super().start(n)

@@ -6,17 +6,22 @@
 
 Each learner has a JupyterLab with copies of the notebooks, and ranks for cells that end with their kernel. Runs go to
 the session that the instructor has started on the same database, within its limits. See docs/jupyterhub.md.
+
+`python -m workshop.notebook.jupyter.hub` is a learner's JupyterLab, which JupyterHub starts in place of its own
+`jupyterhub-singleuser`: it brings the learner's folder up to date and becomes that one.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from workshop.core import config
-from workshop.core.errors import BadInput
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.notebook.jupyter import settings
 from workshop.notebook.jupyter.settings import DASHBOARD
 
 MEMORY = "4G"  # of a learner's server, kernels and ranks
@@ -24,7 +29,7 @@ CORES = 2.0  # that they may use
 IDLE = 60.0  # minutes after which what nobody uses is ended
 SERVERS, STARTING = 60, 8  # at most: at once, and in the middle of their start
 READY = 120  # seconds within which a server must answer
-COMMAND = [sys.executable, "-P", "-m", "workshop.notebook.jupyter.singleuser"]
+COMMAND = [sys.executable, "-P", "-m", "workshop.notebook.jupyter.hub"]
 
 
 def configure(
@@ -88,3 +93,17 @@ def _address(text: str) -> str:
             "dashboard should be an address like http://lab.example.org:8501, without a token or anything behind it."
         )
     return text.rstrip("/")
+
+
+def main() -> None:
+    os.umask(0o077)  # what a learner writes is for nobody else
+    try:
+        settings.prepare(lambda words: print(words, file=sys.stderr, flush=True))
+        os.environ.update(settings.environment(os.environ.get(settings.DASHBOARD)))
+    except WorkshopError as error:
+        sys.exit(str(error))
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "jupyterhub.singleuser", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

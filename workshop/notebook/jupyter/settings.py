@@ -31,9 +31,9 @@ DASHBOARD = "WORKSHOP_DASHBOARD"  # its address, without any token
 EXTENSIONS = Path(__file__).parent / "labextensions"
 HEARTBEAT = 500  # milliseconds; engines of the panel count as registered after one
 SHUTDOWN = 2.0  # seconds that a kernel has to end by itself
-AHEAD = "workshop.notebook.ahead"  # loaded by every kernel as it starts
+AHEAD = "workshop.notebook.lab"  # loaded by every kernel as it starts
 ENGINES = 2  # of a cluster of the panel, unless somebody says otherwise there
-LAUNCHER = "workshop.notebook.jupyter.panel.Engines"  # of those engines, as ipyparallel names it
+LAUNCHER = "workshop.notebook.jupyter.extension.Engines"  # of those engines, as ipyparallel names it
 
 
 @dataclass(frozen=True)
