@@ -10,12 +10,12 @@ import pytest
 
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.course import glossary
+from workshop.course import reading
 from workshop.mpi import reader
 
 
 def test_each_step_has_code_or_a_note_in_each_framework() -> None:
-    entries = glossary.read_dictionary()
+    entries = reading.read_dictionary()
     assert len(entries.steps) == 10 and len(entries.frameworks) == 6
     for step in entries.steps:
         for name, entry in step.entries.items():
@@ -25,7 +25,7 @@ def test_each_step_has_code_or_a_note_in_each_framework() -> None:
 
 def test_commands_of_mpis_start_the_ranks_that_the_dictionary_names() -> None:
     placements = {}
-    for command in glossary.read_dictionary().launch.commands:
+    for command in reading.read_dictionary().launch.commands:
         if command.title.partition(" ")[0] in ("torchrun", "DeepSpeed"):
             continue
         read = reader.parse(command.line)
@@ -39,14 +39,14 @@ def test_commands_of_mpis_start_the_ranks_that_the_dictionary_names() -> None:
 
 
 def test_a_damaged_dictionary_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / glossary.DICTIONARY
+    path = tmp_path / reading.DICTIONARY
     monkeypatch.setattr(config, "labs_folder", lambda: tmp_path)
     with pytest.raises(BadInput, match=r"dictionary\.yaml"):
-        glossary.read_dictionary()
-    shutil.copy(Path(__file__).parents[2] / "labs" / glossary.DICTIONARY, path)
+        reading.read_dictionary()
+    shutil.copy(Path(__file__).parents[2] / "labs" / reading.DICTIONARY, path)
     path.write_text(path.read_text().replace('      mpi: {code: "rate', '      mpo: {code: "rate'))
     with pytest.raises(BadInput, match="'Scale the learning rate' should have an entry for each framework"):
-        glossary.read_dictionary()
+        reading.read_dictionary()
     path.write_text("frameworks: {}\n")
     with pytest.raises(BadInput, match="steps: Field required"):
-        glossary.read_dictionary()
+        reading.read_dictionary()

@@ -8,11 +8,11 @@ import pytest
 
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, glossary
+from workshop.course import catalogue, reading
 
 
 def test_each_lab_explains_terms_and_each_term_is_there_once() -> None:
-    terms = glossary.read()
+    terms = reading.read_terms()
     names = [term.name.casefold() for term in terms]
     assert names == sorted(set(names))
     assert {term.lab for term in terms} == {folder.name for folder, _ in catalogue.readable()}

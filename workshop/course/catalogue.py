@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from workshop import registry
 from workshop.core import config, words, yaml_files
 from workshop.core.errors import BadInput
-from workshop.course import description, exercise_checks, notebook, notebook_checks, source
+from workshop.course import description, exercise_checks, notebook, source
 from workshop.course.description import DEEPEST_LEVEL, LARGEST_FILE, LabDescription, Name, Words
 from workshop.quiz import reader
 
@@ -107,9 +107,9 @@ def _notebook(folder: Path, lab: LabDescription | None, labs: Path | None) -> It
         return
     cells, faults = source.look(text)
     if lab is not None:
-        faults = [*faults, *notebook_checks.problems(cells, lab), *_links(cells, labs)]
+        faults = [*faults, *notebook.problems(cells, lab), *_links(cells, labs)]
         if not faults:
-            faults = list(notebook_checks.size(len(notebook.dumped(notebook.make(text, lab, folder.name)).encode())))
+            faults = list(notebook.size(len(notebook.dumped(notebook.make(text, lab, folder.name)).encode())))
     for problem in sorted(faults, key=lambda fault: fault.line or 0):
         yield source.worded(str(path), problem)
 

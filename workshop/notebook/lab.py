@@ -17,7 +17,7 @@ from IPython import get_ipython
 from workshop.core import config
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, source
+from workshop.course import catalogue, description, exercise_checks, learner, notebook, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
 from workshop.notebook import ranks
 from workshop.notebook.display import CALM, GOOD, NEARLY, Message, NotebookDisplay, Piece
@@ -57,7 +57,7 @@ class NotebookLab(NotebookDisplay):
         self.described = described
         self._folder, self._store = folder, store
         self._learner = learner.name()
-        self._known = notebook_checks.predicted(folder)
+        self._known = notebook.predicted(folder)
         self._notes = list(_notes(self._learner, self.name, bool(self._entries("notebook"))))
         store.keep_opened(self._learner, self.name)
 
@@ -104,7 +104,7 @@ class NotebookLab(NotebookDisplay):
                 f"The solution of {id} opens after {exercise_checks.SOLVED} checks in a row that are not right; there "
                 f'are {wrong}. Try it, and call lab.check("{id}").'
             )
-        code = notebook_checks.solution(source.read(self._folder / source.FILE), id)
+        code = notebook.solution(source.read(self._folder / source.FILE), id)
         inside = html.line("", f"A solution of {id}") + f"<pre>{escape(code)}</pre>"
         Message(f"A solution of {id}:\n\n{code}\n\n", exercise.reason, CALM, inside).show()
 
