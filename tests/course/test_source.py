@@ -14,7 +14,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from tests.course import labs
 from workshop.course import source
 from workshop.course.exercise_checks import PLACEHOLDER
-from workshop.course.source import BEGIN, END, BadSource, SourceCell, parse, solved, unsolved
+from workshop.course.source import BEGIN, END, BadSource, SourceCell, parse
 
 
 def told(text: str) -> list[tuple[int | None, str]]:
@@ -60,8 +60,8 @@ EXERCISE = f"def f(x):\n    y = x\n    {BEGIN}\n    return y\n    {END}"
 
 
 def test_solution_and_placeholder() -> None:
-    assert solved(EXERCISE) == "def f(x):\n    y = x\n    return y"
-    assert unsolved(EXERCISE) == f"def f(x):\n    y = x\n    {PLACEHOLDER}"
+    assert SourceCell("code", EXERCISE).solved == "def f(x):\n    y = x\n    return y"
+    assert SourceCell("code", EXERCISE).unsolved == f"def f(x):\n    y = x\n    {PLACEHOLDER}"
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_solutions_never_reach_learners(before: list[str], solution: list[str], 
     inside = [f"    {line}" for line in [*before, BEGIN, *solution, END, *after]]
     text = "\n".join(["def f(x):", *inside])
     (cell,) = parse(f'```python tags=["exercise"]\n{text}\n```\n')
-    ast.parse(solved(cell.text))
-    ast.parse(unsolved(cell.text))
-    shown = [line.strip() for line in unsolved(cell.text).split("\n")]
+    ast.parse(cell.solved)
+    ast.parse(cell.unsolved)
+    shown = [line.strip() for line in cell.unsolved.split("\n")]
     assert shown.count(PLACEHOLDER) == 1
     assert not {line.strip() for part in solution for line in part.split("\n")} & set(shown)
-    assert BEGIN not in solved(cell.text) and END not in solved(cell.text)
+    assert BEGIN not in cell.solved and END not in cell.solved

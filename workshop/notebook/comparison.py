@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core.errors import BadInput
@@ -20,9 +21,6 @@ from workshop.report.snapshot import Snapshot
 from workshop.sessions import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MOST = 8  # runs: as many colours as can be told apart
 
@@ -68,12 +66,10 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
         return comparison.results(self.runs)
 
     @property
-    def table(self) -> DataFrame:
+    def table(self) -> pd.DataFrame:
         """Settings that differ, and all metrics; a column for each run."""
-        from pandas import DataFrame
-
         rows = [*self.settings, *self.results]
-        return DataFrame([row[1:] for row in rows], [row[0] for row in rows], self._labels)
+        return pd.DataFrame([row[1:] for row in rows], [row[0] for row in rows], self._labels)
 
     @property
     def name(self) -> str:

@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import machines
@@ -21,9 +22,6 @@ from workshop.notebook.request import ALIASES, FIELDS, in_python, placing, unkno
 from workshop.report.cards import Card, figure
 from workshop.report.figures.machine import WIDTH, machine_picture
 from workshop.report.machine_picture import placement_cards
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MOST_HOSTS = 256  # of a number of hosts, which get names of their own
 COLUMNS = ("rank", "host", "local_rank", "packages", "numa", "cores", "units")
@@ -111,10 +109,10 @@ class PlacementShown(CardsDisplay):
         return command_lines.commands(self.placement, self._described, self.prediction)
 
     @property
-    def table(self) -> DataFrame:
-        from pandas import DataFrame
-
-        return DataFrame([{name: report.get(name) for name in COLUMNS} for report in self.ranks], columns=list(COLUMNS))
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(
+            [{name: report.get(name) for name in COLUMNS} for report in self.ranks], columns=list(COLUMNS)
+        )
 
     @property
     def figure(self) -> go.Figure:

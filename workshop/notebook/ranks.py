@@ -31,7 +31,7 @@ from workshop.notebook.call_monitor import (
     errors,
 )
 from workshop.notebook.output import Output
-from workshop.notebook.own_ranks import OwnRanks, RanksFailed, placement
+from workshop.notebook.own_ranks import OwnRanks, RanksFailed
 
 if TYPE_CHECKING:
     from ipyparallel import DirectView
@@ -63,7 +63,7 @@ class Cells:
 
     def __init__(self, store: Store, session: SessionRecord) -> None:
         self.session_id = session.id
-        self._ranks = OwnRanks(store, placement(Placement.parse(session.placement)))
+        self._ranks = OwnRanks(store, Placement.parse(session.placement))
 
     def run(self, code: str, seconds: float = SECONDS) -> list[RankResult]:
         """Run a cell on all ranks and show what they print; returns how it ended on each, in rank order.

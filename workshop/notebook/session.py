@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import atexit
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from IPython import get_ipython
 
 from workshop.core import config, topology
@@ -18,6 +17,7 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
+from workshop.notebook import own_ranks, ranks, studies
 from workshop.notebook.display import NotebookDisplay, Piece, StatusLine, draw_offline
 from workshop.notebook.request import ATTACH, dashboard, follow, parted, submit
 from workshop.notebook.shown import RankMapShown, RunShown
@@ -31,11 +31,7 @@ from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from workshop.notebook.quiz import QuizWidget
-    from workshop.notebook.ranks import Cells
-    from workshop.notebook.studies import StudyShown
 
 
 RANKS_UP = 30.0  # seconds in which ranks that are being started have reported themselves
@@ -99,17 +95,13 @@ class Session(NotebookDisplay):
         run_shown.show_at(line)
         return run_shown
 
-    def study(self, kind: str, workload: str | None = None, /, **names: Any) -> StudyShown:
+    def study(self, kind: str, workload: str | None = None, /, **names: Any) -> studies.StudyShown:
         """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studies.study`
         for what each kind takes."""
-        from workshop.notebook.studies import study
+        return studies.study(self._store, self.up(), kind, workload, names)
 
-        return study(self._store, self.up(), kind, workload, names)
-
-    def runs(self) -> DataFrame:
+    def runs(self) -> pd.DataFrame:
         """Your own runs in this session, the newest first."""
-        from pandas import DataFrame
-
         whose = learner.identity(self._store)
         own_runs = self._store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
         rows = [
@@ -124,7 +116,7 @@ class Session(NotebookDisplay):
             }
             for run in own_runs
         ]
-        return DataFrame(rows, columns=["run", "workload", "status", "placement", "seconds", "verdict", "queued"])
+        return pd.DataFrame(rows, columns=["run", "workload", "status", "placement", "seconds", "verdict", "queued"])
 
     def get(self, number: int) -> RunShown:
         """Any run, by its number. Raises BadInput where there is none."""
@@ -157,11 +149,9 @@ class Session(NotebookDisplay):
         return cores_of(self._await_record(lambda now: bool(now.machine.get("units"))))
 
     @property
-    def ranks(self) -> Cells:
+    def ranks(self) -> ranks.Cells:
         """The ranks that this notebook's `%%ranks` cells run on."""
-        from workshop.notebook.ranks import cells
-
-        return cells(self._store, self.record)
+        return ranks.cells(self._store, self.record)
 
     def words(self) -> str:
         now = self.record
@@ -206,9 +196,9 @@ class Session(NotebookDisplay):
 
 
 RANKS = 2  # of a private session
-ENDS = 4.0  # seconds for a private session's end: Jupyter gives a kernel five
 NEXT = "`workshop.attach()` without a name takes the newest that is up, or starts one of your own"
 
+_open = cache(Store.open)
 _attached: Session | None = None  # what this notebook is attached to
 
 
@@ -231,8 +221,6 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     draw_offline()
     session = _attached = Session(store, record)
     if get_ipython() is not None:
-        from workshop.notebook import ranks
-
         ranks.register(lambda: session.ranks)
     return session
 
@@ -268,7 +256,7 @@ def _start(store: Store, why: str) -> SessionRecord:
     status.say(f"{message} It takes a few seconds.")
     name = lifecycle.private_name("notebook")
     session, conductor = lifecycle.start_session(store, name, Placement(ranks=RANKS), private=True, attached=True)
-    atexit.register(_end, conductor)
+    atexit.register(own_ranks.end, conductor)
     try:
         ready = lifecycle.wait_ready(store, session, conductor)
     except BaseException:
@@ -278,19 +266,7 @@ def _start(store: Store, why: str) -> SessionRecord:
     return ready
 
 
-def _end(conductor: subprocess.Popen[bytes]) -> None:
-    """End a private session; where that takes longer than there is time, its conductor ends it by itself."""
-    conductor.send_signal(lifecycle.END)
-    with suppress(subprocess.TimeoutExpired):
-        conductor.wait(ENDS)
-
-
 def notebook_store() -> Store:
     """The store of this process's state folder, opened once, because a database server allows only so many connections.
     Raises BadInput where it can't be opened."""
     return _open(config.database_url())
-
-
-@cache
-def _open(url: str) -> Store:
-    return Store.open(url)

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import words as say
@@ -31,9 +32,6 @@ from workshop.report.snapshot import Snapshot
 from workshop.sessions import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 class ShownVerdict(dict[str, str]):
@@ -167,12 +165,10 @@ class RunShown(ResultDisplay):
         """The files that it has kept: `run.artifacts["quantised.png"]` are its bytes."""
         return Files(self._snapshot)
 
-    def events(self, name: str | None = None, rank: int | None = None, limit: int | None = LIMIT) -> DataFrame:
+    def events(self, name: str | None = None, rank: int | None = None, limit: int | None = LIMIT) -> pd.DataFrame:
         """The events of ranks: rank, name, step, time (seconds since the run's first event) and value, in the order of
         arrival; at most the first `limit` ones, with a note where there are more (None: all). Raises BadInput for an
         unknown name."""
-        from pandas import DataFrame
-
         if name is not None and name not in (event_names := self.store.event_names(self.id)):
             raise BadInput(f"Run {self.id} told no events {name!r}; {nearest(name, event_names)}")
         names = None if name is None else [name]
@@ -189,7 +185,7 @@ class RunShown(ResultDisplay):
                 "fewer, or with limit=None for all.",
                 file=sys.stderr,
             )
-        table = DataFrame(columns).astype({"step": "Int64"})
+        table = pd.DataFrame(columns).astype({"step": "Int64"})
         table["time"] -= began
         return table
 
@@ -328,11 +324,9 @@ class RankMapShown(CardsDisplay):
         return go.Figure(display.figures(self._cards)["machine"])
 
     @property
-    def table(self) -> DataFrame:
+    def table(self) -> pd.DataFrame:
         """A row for each rank: host, process, and the units, cores, packages and NUMA nodes that it may use."""
-        from pandas import DataFrame
-
-        return DataFrame([{name: report.get(name) for name in COLUMNS} for report in self.ranks])
+        return pd.DataFrame([{name: report.get(name) for name in COLUMNS} for report in self.ranks])
 
     def cards(self) -> list[Card]:
         return self._cards

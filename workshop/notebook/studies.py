@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import words as say
@@ -34,10 +35,6 @@ from workshop.study.cards import cards as cards_of
 from workshop.study.kinds import expected, title
 from workshop.study.runner import Progress, check_place
 from workshop.study.trials import Plan
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 
 MINUTES = 30.0  # that one of its runs may take
 RECENT = 50  # studies among which one's own that was stopped is looked for
@@ -98,13 +95,11 @@ class StudyShown(ResultDisplay):
         return ShownVerdict(self.report.verdict)
 
     @property
-    def table(self) -> DataFrame:
+    def table(self) -> pd.DataFrame:
         """A row for each of its runs."""
-        from pandas import read_csv
-
         from workshop.study import export
 
-        return read_csv(io.StringIO(export.table(self.report)))
+        return pd.read_csv(io.StringIO(export.table(self.report)))
 
     @property
     def name(self) -> str:
