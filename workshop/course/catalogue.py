@@ -133,24 +133,17 @@ def _answers(folder: Path, lab: LabDescription) -> Iterator[str]:
         if not path.is_file():
             continue
         try:
-            mistakes_by_id = loaded(folder)
+            by_id = loaded(folder)
         except BadInput as error:
             yield str(error)
             continue
-        yield from _fits(path, lab.exercises, list(mistakes_by_id))
-        if name == exercise_checks.MISTAKES:
-            for id, mistakes_of_exercise in mistakes_by_id.items():
-                if (count := len(mistakes_of_exercise)) < MISTAKES:
-                    yield f"{path}: {id!r} has {count} mistakes; it should have at least {MISTAKES}."
-
-
-def _fits(path: Path, exercises: Sequence[str], ids: Sequence[str]) -> Iterator[str]:
-    for id in exercises:
-        if id not in ids:
-            yield f"{path} has nothing for the exercise {id!r}; it has {words.listed(ids)}."
-    for id in ids:
-        if id not in exercises:
-            yield f"{path}: {id!r} is no exercise of lab.yaml."
+        for id in set(lab.exercises) - set(by_id):
+            yield f"{path} has nothing for the exercise {id!r}; it has {words.listed(by_id)}."
+        for id, mistakes_of_exercise in by_id.items():
+            if id not in lab.exercises:
+                yield f"{path}: {id!r} is no exercise of lab.yaml."
+            if name == exercise_checks.MISTAKES and (count := len(mistakes_of_exercise)) < MISTAKES:
+                yield f"{path}: {id!r} has {count} mistakes; it should have at least {MISTAKES}."
 
 
 FILE = "paths.yaml"

@@ -25,7 +25,7 @@ from workshop.store.store import Store
 MOST = 8  # runs: as many colours as can be told apart
 
 
-def compare(*runs: RunShown | int | str) -> ComparisonShown:
+def compare(*runs: RunShown | int) -> ComparisonShown:
     """Compare two to eight runs, each a run of this notebook or a number. Raises BadInput for other values."""
     arguments = list(runs[0]) if len(runs) == 1 and isinstance(runs[0], list | tuple) else list(runs)
     if not 2 <= len(arguments) <= MOST:
@@ -39,8 +39,6 @@ def compare(*runs: RunShown | int | str) -> ComparisonShown:
 def _record(store: Store, run: Any) -> RunRecord:
     if isinstance(run, RunShown):
         return run.record
-    if isinstance(run, str) and run.isascii() and run.isdecimal():
-        run = int(run[:10])
     if not isinstance(run, int) or isinstance(run, bool):
         raise BadInput(f"{run!r:.60} is no run; compare takes what session.run gave, or the number of a run.")
     return client.read(store, run)
@@ -59,7 +57,7 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
     @property
     def results(self) -> list[Row]:
         """The results of the runs in words; the results that differ come first."""
-        return [row for rows in self._results for row in rows]
+        return [*self._results[0], *self._results[1]]
 
     @cached_property
     def _results(self) -> tuple[list[Row], list[Row]]:

@@ -24,7 +24,6 @@ from workshop.notebook.call_monitor import (
     DEAF,
     CallMonitor,
     CallResult,
-    CellError,
     RankResult,
     Stop,
     describe_end,
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from workshop.store.records import SessionRecord
     from workshop.store.store import Store
 
-__all__ = ["SECONDS", "CellError", "Cells", "RankResult", "RanksFailed", "cells", "errors"]
+__all__ = ["SECONDS", "Cells", "RankResult", "RanksFailed", "cells", "errors"]
 
 SECONDS = 300.0  # that a cell may take where nobody says otherwise
 BOUND = 15.0  # seconds within which names are bound on ranks

@@ -43,16 +43,11 @@ FLAGS = ("measured", "oversubscribe", "weak")  # options that take no value
 
 def parted(chosen: Workload, names: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The params of a workload and the fields of a placement, out of names of both. Raises BadInput for a name that is
-    neither, with the one that it is likely to mean, and for one that could be both."""
+    neither, with the one that it is likely to mean."""
     params, fields = {}, {}
     model_fields = chosen.params.model_fields
     for name, value in names.items():
         field = ALIASES.get(name, name)
-        if name in model_fields and field in FIELDS:
-            raise BadInput(
-                f"{name} is a setting of {chosen.name} and a field of placements; give one or the other on the command "
-                f"line (workshop run {chosen.name})."
-            )
         if name in model_fields:
             params[name] = param(model_fields[name], value)
         elif field in FIELDS:

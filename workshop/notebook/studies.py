@@ -32,8 +32,6 @@ from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards as cards_of
-from workshop.study.kinds import expected, title
-from workshop.study.runner import Progress, check_place
 from workshop.study.trials import Plan
 
 MINUTES = 30.0  # that one of its runs may take
@@ -105,19 +103,19 @@ class StudyShown(ResultDisplay):
     def name(self) -> str:
         return f"Study {self.id}"
 
+    @property
+    def _title(self) -> str:
+        now = self.record
+        far = f"{now.done} of {say.count(kinds.expected(self.report), 'run')}"
+        failed = f", {now.failed} failed" if now.failed else ""
+        return f"Study {now.id}: {kinds.title(now)} · {now.state}, {far}{failed}"
+
     def words(self) -> str:
         return f"{self._title}\n{self.verdict}"
 
     def head(self) -> str:
         lines = [self.title_line(self._title), *self.verdict.lines()]
         return html.box("".join(lines), "good" if self.status == "completed" else "nearly")
-
-    @property
-    def _title(self) -> str:
-        now, report = self.record, self.report
-        far = f"{now.done} of {say.count(expected(report), 'run')}"
-        failed = f", {now.failed} failed" if now.failed else ""
-        return f"Study {now.id}: {title(now)} · {now.state}, {far}{failed}"
 
     @property
     def address(self) -> str | None:
@@ -131,22 +129,21 @@ class StudyShown(ResultDisplay):
 def _run(store: Store, session: SessionRecord, number: int, whose: Identity | None, minutes: float) -> StudyShown:
     line = StatusLine()
 
-    def look(now: Progress) -> None:
+    def look(now: runner.Progress) -> None:
         line.update(*_going_on(number, now))
 
     try:
         with runner.working_on(store, number) as me:
             runner.renew_failed(store, number, every=False)
             if waiting := runner.trials_to_run(store, number):
-                check_place(number, waiting, runner.read(store, number)[1].values(), session)
+                runner.check_place(number, waiting, runner.read(store, number)[1].values(), session)
                 runner.run_study(store, number, me, session, look, minutes * 60, whose)
             else:
                 runner.finish(store, number, me)
     except KeyboardInterrupt:
         now = store.study(number)
-        sentence = (
-            f"Study {number} was stopped with {now.done} of {now.trials} runs done; the same call goes on with it."
-        )
+        far = f"{now.done} of {now.trials} runs done"
+        sentence = f"Study {number} was stopped with {far}; the same call goes on with it."
         line.say(sentence)
         raise CellStopped(sentence) from None
     except BadInput:
@@ -158,7 +155,7 @@ def _run(store: Store, session: SessionRecord, number: int, whose: Identity | No
     return study_shown
 
 
-def _going_on(number: int, now: Progress) -> tuple[str, str]:
+def _going_on(number: int, now: runner.Progress) -> tuple[str, str]:
     share = progress_share(now.run)
     state = now.waits or "waits" if now.run.status == "queued" else say.percent(share)
     if not share and now.run.activity:
@@ -182,12 +179,6 @@ def check(store: Store, session: SessionRecord, chosen: Workload, planned_study:
         client.inputs_of(store, chosen, params, placement)
 
 
-def params_of(chosen: Workload, name: str) -> tuple[str, ...]:
-    """The names that belong to the params. A name that the study has too is the study's, except the seed, which runs
-    need."""
-    return tuple(chosen.params.model_fields) if name == "seed" else ()
-
-
 def parted_for(
     chosen: Workload, settings: Mapping[str, Any], own_names: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -200,7 +191,6 @@ def parted_for(
 
 
 def whole_number(name: str, value: Any) -> int:
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value := plain(value), bool) or not isinstance(value, int):
         raise BadInput(f"{name} is {value!r}: it should be a whole number.")
     return value
