@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from workshop import registry
 from workshop.core import config, words, yaml_files
 from workshop.core.errors import BadInput
 from workshop.course import description, exercise_checks, notebook, source
-from workshop.course.description import DEEPEST_LEVEL, LARGEST_FILE, LabDescription, Name, Words
+from workshop.course.description import DEEPEST_LEVEL, LARGEST_FILE, CoursePart, LabDescription, Name, Words
 from workshop.quiz import reader
 
 MISTAKES = 3  # typical wrong answers of an exercise, at least
@@ -150,10 +150,8 @@ FILE = "paths.yaml"
 FileModel = TypeVar("FileModel", bound=BaseModel)
 
 
-class LearningPath(BaseModel):
+class LearningPath(CoursePart):
     """A choice of labs. `extras`: the class does their extras, too."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     title: Words
     audience: Words
@@ -167,9 +165,7 @@ class LearningPath(BaseModel):
         return sum(lab.minutes + (lab.extra_minutes if self.extras else 0) for lab in path_labs)
 
 
-class _Paths(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
+class _Paths(CoursePart):
     paths: tuple[LearningPath, ...] = Field(strict=False)
 
 

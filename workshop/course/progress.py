@@ -220,7 +220,12 @@ def _in_lab(lab: Outline, all_rows: Sequence[LabProgress], all_quizzes: Sequence
     gaps = [after - before for before, after in pairwise(sorted([*times, *(quiz.at for quiz in quizzes)]))]
     return LabStanding(
         lab,
-        tuple(_exercise(id, by_id.get(id)) for id in ids),
+        tuple(
+            ExerciseProgress(id, row.state, row.tries, row.wrong, row.said, row.changed_at, row.right_at)
+            if (row := by_id.get(id))
+            else ExerciseProgress(id)
+            for id in ids
+        ),
         tuple(
             PredictionProgress(row.item, value.get("guess"), value.get("measured"), row.changed_at)
             for row in rows
@@ -233,12 +238,6 @@ def _in_lab(lab: Outline, all_rows: Sequence[LabProgress], all_quizzes: Sequence
         last_at,
         sum(gap for gap in gaps if gap <= BREAK) / 60,
     )
-
-
-def _exercise(id: str, row: LabProgress | None) -> ExerciseProgress:
-    if row is None:
-        return ExerciseProgress(id)
-    return ExerciseProgress(id, row.state, row.tries, row.wrong, row.said, row.changed_at, row.right_at)
 
 
 def _done(row: LabProgress) -> str:

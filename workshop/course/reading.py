@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from workshop.core import config, words
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, source
+from workshop.course.description import CoursePart
 from workshop.course.source import SourceCell
 
 _HEADING = re.compile(r"^## +(.*?) *$", re.MULTILINE)
@@ -277,20 +278,14 @@ def terms(folder: Path) -> Iterator[Term]:
                         yield Term(name[0].upper() + name[1:], text, folder.name)
 
 
-class DictionaryPart(BaseModel):
-    """Base of the parts: an unknown field is an error."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class DictionaryEntry(DictionaryPart):
+class DictionaryEntry(CoursePart):
     """The code of a step in a framework, and what one has to know of it."""
 
     code: str = ""
     note: str = ""
 
 
-class RecipeStep(DictionaryPart):
+class RecipeStep(CoursePart):
     """A step of the training, with an entry for each framework."""
 
     title: str
@@ -298,7 +293,7 @@ class RecipeStep(DictionaryPart):
     entries: Mapping[str, DictionaryEntry]
 
 
-class LaunchCommand(DictionaryPart):
+class LaunchCommand(CoursePart):
     """The command of a launcher."""
 
     title: str
@@ -306,18 +301,18 @@ class LaunchCommand(DictionaryPart):
     note: str = ""
 
 
-class LaunchExample(DictionaryPart):
+class LaunchExample(CoursePart):
     """Commands that start the same ranks, which `ranks` describes."""
 
     ranks: str
-    commands: tuple[LaunchCommand, ...]
+    commands: tuple[LaunchCommand, ...] = Field(strict=False)  # YAML has lists
 
 
-class Dictionary(DictionaryPart):
+class Dictionary(CoursePart):
     """The titles of frameworks by name, the steps in their order, and the commands."""
 
     frameworks: Mapping[str, str]
-    steps: tuple[RecipeStep, ...] = Field(min_length=1)
+    steps: tuple[RecipeStep, ...] = Field(min_length=1, strict=False)
     launch: LaunchExample
 
 

@@ -44,8 +44,7 @@ def lab(name: str) -> NotebookLab:
     """The lab with that folder name, like "kmeans"; shows its goals and your progress. Raises BadInput for an unknown
     lab."""
     folder = catalogue.find(name)
-    lab_description = description.read(folder)
-    return NotebookLab(folder, lab_description, notebook_store())
+    return NotebookLab(folder, description.read(folder), notebook_store())
 
 
 class NotebookLab(NotebookDisplay):
@@ -111,8 +110,8 @@ class NotebookLab(NotebookDisplay):
 
     def _exercise(self, id: str) -> Exercise:
         """The exercise of this id. Raises BadInput."""
-        if not isinstance(id, str) or id not in self.described.exercises:
-            raise unknown(f"{id!r:.60}".strip("'"), self.described.exercises, f"an exercise of lab {self.name}")
+        if id not in self.described.exercises:
+            raise unknown(id, self.described.exercises, f"an exercise of lab {self.name}")
         if (exercise := exercise_checks.load(self._folder).get(id)) is None:
             raise BadInput(f"{self._folder} has no check for {id}; tell whoever made this lab.")
         return exercise
@@ -155,9 +154,8 @@ class NotebookLab(NotebookDisplay):
                 yield id, f"not right yet, after {say.count(entry.tries, 'check')}", NEARLY
 
     def _check_prediction(self, id: str) -> None:
-        if not isinstance(id, str) or id not in self._known:
-            names = self._known or ("none",)
-            raise unknown(f"{id!r:.60}".strip("'"), names, f"a prediction of lab {self.name}")
+        if id not in self._known:
+            raise unknown(id, self._known, f"a prediction of lab {self.name}")
 
     def _entries(self, kind: str) -> dict[str, LabProgress]:
         return {entry.item: entry for entry in self._store.progress(self._learner, self.name) if entry.kind == kind}
@@ -195,13 +193,11 @@ class NotebookLab(NotebookDisplay):
             except ranks.RanksFailed as failed:
                 if any(line.startswith(STOPPED) for line in str(failed).splitlines()):
                     raise
-                first = exercise_checks.what_was_told(Path(folder))
-                if first is None:
+                if (first := exercise_checks.what_was_told(Path(folder))) is None:
                     return CheckOutcome("late", str(failed))
                 rank, outcome = first
                 return CheckOutcome(outcome.kind, f"Rank {rank}: {outcome.sentence} {failed}")
-        kind, sentence = answers[0]
-        return CheckOutcome(kind, sentence)
+        return CheckOutcome(*answers[0])
 
 
 CLOSE = 0.1  # of what was measured: so far off is a good guess

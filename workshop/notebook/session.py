@@ -216,7 +216,7 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
         return _attached
     learner.name()  # one that can't be is refused before anything starts
     store = notebook_store()
-    record_found = None if private else _named(store, name) if name is not None else _newest(store)
+    record_found = None if private else _found(store, name)
     record = record_found or _start(store, "You asked for" if private else "No session is up, so this starts")
     draw_offline()
     session = _attached = Session(store, record)
@@ -234,19 +234,19 @@ def _is_meant(attached: Session, name: str | None, private: bool) -> bool:
     return record.up and (name is None or record.name == name) and (record.private or not private)
 
 
-def _newest(store: Store) -> SessionRecord | None:
-    up = [session for session in store.sessions() if session.up and not session.private]
-    return max(up, key=lambda session: session.created_at, default=None)
-
-
-def _named(store: Store, name: str) -> SessionRecord:
-    by_name = {session.name: session for session in store.sessions()}
-    if name not in by_name:
-        up = ", ".join(session.name for session in by_name.values() if session.up and not session.private)
-        raise BadInput(f"There is no session {name!r}; {f'up are {up}, and' if up else 'none is up;'} {NEXT}.")
-    if not by_name[name].up:
-        raise BadInput(f"Session {name} is {by_name[name].state}; {NEXT}.")
-    return by_name[name]
+def _found(store: Store, name: str | None) -> SessionRecord | None:
+    """The session of that name; without a name the shared one that was started last."""
+    sessions = store.sessions()
+    shared = [session for session in sessions if session.up and not session.private]
+    if name is None:
+        return max(shared, key=lambda session: session.created_at, default=None)
+    session = next((session for session in sessions if session.name == name), None)
+    if session is None:
+        up = f"up are {', '.join(session.name for session in shared)}, and" if shared else "none is up;"
+        raise BadInput(f"There is no session {name!r}; {up} {NEXT}.")
+    if not session.up:
+        raise BadInput(f"Session {name} is {session.state}; {NEXT}.")
+    return session
 
 
 def _start(store: Store, why: str) -> SessionRecord:

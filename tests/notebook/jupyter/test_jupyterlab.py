@@ -10,8 +10,6 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
@@ -21,7 +19,6 @@ from tests.conftest import leftovers
 from tests.notebook.jupyter.lab import Lab, process, running, words
 from tests.support import limit, starts_processes, until
 from workshop.core import config
-from workshop.core.errors import WorkshopError
 from workshop.core.ports import free_ports
 from workshop.notebook.jupyter.child import JupyterLab
 from workshop.store.store import Store
@@ -129,21 +126,6 @@ def test_the_token_is_nowhere_to_be_read(shared: tuple[JupyterLab, Lab, list[str
     for one in leftovers(home):
         with suppress(psutil.NoSuchProcess):  # it has just ended
             assert child.token not in " ".join([*one.cmdline(), *one.environ().values()])
-
-
-def test_another_program_on_its_port_is_not_taken_for_it(workshop_home: Path, tmp_path: Path) -> None:
-    (tmp_path / "api").mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as other:
-        threading.Thread(target=other.serve_forever, daemon=True).start()
-        child = JupyterLab(other.server_port, lambda _: None)
-        try:
-            child.start()
-            with pytest.raises(WorkshopError, match="--lab-port"):
-                child.wait_ready(threading.Event())
-        finally:
-            child.ask_to_end()
-            child.end()
-            other.shutdown()
 
 
 def test_killed_it_is_noticed_and_leaves_nothing(workshop_home: Path) -> None:
