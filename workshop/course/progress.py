@@ -274,7 +274,7 @@ def find_stuck(labs: Sequence[LabStanding], now: float) -> Stuck | None:
         where, exercise = max(late, key=lambda pair: pair[1].at or now)
         at = exercise.at or now
         how = f"; {ENDINGS[exercise.state]}" if exercise.state in ENDINGS else ""
-        words = f"{count(exercise.wrong, 'check')} in a row not right, {ago(now - at)}{how}."
+        words = f"{count(exercise.wrong, 'check')} in a row not right, {time_ago(at, now)}{how}."
     else:
         newest = max(attempted, key=lambda lab: lab.last_at or now, default=None)
         at = max((lab.last_at for lab in labs if lab.last_at is not None), default=now)  # of anything: a quiz, too
@@ -286,19 +286,14 @@ def find_stuck(labs: Sequence[LabStanding], now: float) -> Stuck | None:
     return Stuck(where.lab.name, exercise.id, f"{exercise.id} in {where.lab.words}: {words}", exercise.said, at)
 
 
-def ago(seconds: float) -> str:
-    """How long ago something was, in whole minutes, so that a page doesn't change every second."""
-    if seconds < 60:
-        return "just now"
-    if seconds < 7200:
-        return f"{int(seconds // 60)} min ago"
-    hours = int(seconds // 3600)
-    return f"{hours} h ago" if hours < 48 else f"{hours // 24} days ago"
-
-
 def time_ago(at: float | None, now: float) -> str:
-    """How long ago a moment was; "" where nobody knows it."""
-    return ago(now - at) if at is not None else ""
+    """How long ago a moment was, in whole minutes, so that a page doesn't change every second; "" for None."""
+    if at is None:
+        return ""
+    minutes = int((now - at) // 60)
+    if minutes < 120:
+        return f"{minutes} min ago" if minutes > 0 else "just now"
+    return f"{minutes // 60} h ago" if minutes < 2880 else f"{minutes // 1440} days ago"
 
 
 @dataclass(frozen=True)

@@ -199,9 +199,9 @@ class CallMonitor:
         self._output.status = f"{these(self._running, capital=True)} still running, {seconds} s{done}"
 
     def _result(self, rank: int) -> RankResult:
-        told: Any
+        answer: Any
         try:
-            told = self._results[rank].get(0)
+            answer = self._results[rank].get(0)
         except Exception as error:  # of a rank's end, or of a value that can't be brought here
             name, message = type(error).__name__, str(error)
             if isinstance(error, ipp.error.RemoteError):
@@ -209,11 +209,11 @@ class CallMonitor:
             elif isinstance(error, ipp.error.EngineError):
                 name, message = "EngineError", "its process has ended"
             self._dead = self._dead or name == "EngineError"
-            told = {"type": name, "message": message, "where": None}
+            answer = {"type": name, "message": message, "where": None}
         value = None
-        if isinstance(told, Mapping) and "value" in told:
-            told, value = told["error"], told["value"]
-        return RankResult(rank, error_words(told) if told else None, value)
+        if isinstance(answer, Mapping) and "value" in answer:
+            answer, value = answer["error"], answer["value"]
+        return RankResult(rank, error_words(answer) if answer else None, value)
 
     def _last_words(self) -> None:
         """Take the output that is still on its way, also output that arrived late."""

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 import plotly.graph_objects as go
 
+from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.notebook import display
 from workshop.notebook.display import CardsDisplay, FiguresDisplay
@@ -76,8 +77,12 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
     @property
     def figures_by_name(self) -> dict[str, go.Figure]:
         """The curves that the runs have told, all runs in one plot each."""
-        names = comparison.curves(Snapshot(self._store, run) for run in self.runs)
-        return {name: self._curve(name) for name in names}
+        snapshots = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
+        plots = {name: comparison.curve(snapshots, name) for name in comparison.curves(snapshots.values())}
+        return {
+            name: display.titled(plot.update_layout(yaxis_title_text=name), say.capital(name))
+            for name, plot in plots.items()
+        }
 
     def cards(self) -> list[Card]:
         heads = ["", *self._labels]
@@ -91,8 +96,7 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
         if same:
             title = f"The same in all: {len(same)}"
             all_cards.append(Card("same", "", (fold(title, terminal.columns(heads, same)),)))
-        curves = [figure(plot) for plot in list(self.figures_by_name.values())[:1]]
-        return [*all_cards, Card("curve", "", tuple(curves))]
+        return [*all_cards, Card("curve", "", tuple(map(figure, [*self.figures_by_name.values()][:1])))]
 
     @property
     def _labels(self) -> list[str]:
@@ -105,11 +109,6 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
     def _facts(self) -> list[Row]:
         verdicts = [ShownVerdict(run.verdict or {}).get("verdict", "–") for run in self.runs]
         return [("status", *map(ended, self.runs)), ("verdict", *verdicts)]
-
-    def _curve(self, name: str) -> go.Figure:
-        snapshots = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
-        plot = comparison.curve(snapshots, name).update_layout(yaxis_title_text=name)
-        return display.titled(plot, name[:1].upper() + name[1:])
 
 
 NOTHING = "Nothing was set differently: whatever differs is chance, or the machine."

@@ -76,10 +76,10 @@ def titled(plot: go.Figure, title: str) -> go.Figure:
 def _source(snapshot: Snapshot | None) -> Callable[[str], str | None]:
     """The addresses of a card's pictures, which hold the pictures themselves: empty for a picture that is too large,
     None for one that isn't there."""
-    left = ALL
+    room = ALL
 
     def address(url: str) -> str | None:
-        nonlocal left
+        nonlocal room
         data = url
         if not url.startswith("data:image/"):
             match = _ARTIFACT.match(url)
@@ -87,9 +87,9 @@ def _source(snapshot: Snapshot | None) -> Callable[[str], str | None]:
             if snapshot is None or artifact is None or not artifact.media_type.startswith("image/"):
                 return None
             data = picture_address(snapshot.read(artifact.name), artifact.media_type)
-        if len(data) > left:
+        if len(data) > room:
             return ""
-        left -= len(data)
+        room -= len(data)
         return data
 
     return address

@@ -25,7 +25,7 @@ from workshop.store.store import Store
 
 GRACE = 5.0  # seconds beyond a check's own limit: ranks are asked, and answer
 STOPPED = "You stopped"  # how a sentence begins that a stopped check ends with
-AGAIN = (
+WELCOME = (
     "You have been here before: what was right is kept. Names are not, neither here nor on the ranks, so run the cells "
     "from the top."
 )
@@ -119,7 +119,7 @@ class NotebookLab(NotebookDisplay):
     def words(self) -> str:
         described = self.described
         lines = [f"Lab {described.number}: {described.title}, about {described.minutes} minutes"]
-        lines += [AGAIN] if self._again else []
+        lines += [WELCOME] if self._again else []
         lines += [f"- {goal}" for goal in described.goals]
         lines += [f"Exercise {id}: {state}" for id, state, _ in self._states()]
         return "\n".join(lines)
@@ -138,7 +138,7 @@ class NotebookLab(NotebookDisplay):
                 for id, state, look in states
             )
             parts.append(html.line("Exercises:") + _LIST.format(marks))
-        parts += [html.line(AGAIN, tone="note")] if self._again else []
+        parts += [html.line(WELCOME, tone="note")] if self._again else []
         yield html.box("".join(parts))
 
     def _states(self) -> Iterable[tuple[str, str, str]]:

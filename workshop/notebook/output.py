@@ -223,8 +223,8 @@ class Output:
         lines = list(self._notes) if notes else []
         for rank, rank_output in enumerate(self.ranks):
             if text := rank_output.tail.text:
-                kept = [*filter(None, [rank_output.tail.note]), *without_escapes(text).split("\n")]
-                lines += [f"rank {rank} | {line}" for line in kept]
+                shown_lines = [*filter(None, [rank_output.tail.note]), *without_escapes(text).split("\n")]
+                lines += [f"rank {rank} | {line}" for line in shown_lines]
         return "\n".join([*lines, *([self.status] if self.status else [])])
 
 

@@ -27,7 +27,6 @@ NOTICED = 5.0  # seconds within which a conductor has noticed that ranks are gon
 LOOK = 0.1  # seconds between looks at the store
 GONE = "the names on them are gone, so run the cells above again"
 LATER = "The next cell has them as soon as they are up"  # of new ranks that nobody waits for
-STUCK = "ranks were stuck in a cell"
 
 
 class RanksFailed(WorkshopError):
@@ -79,7 +78,7 @@ class OwnRanks:
             raise RanksFailed(f"You stopped the cell while ranks were being replaced. {LATER}.") from None
         output.status = ""
         if self._told not in (None, line):
-            why = STUCK if self._stuck else self._record().message
+            why = "ranks were stuck in a cell" if self._stuck else self._record().message
             output.note(f"The ranks were replaced since the last cell{f' ({why})' if why else ''}: {GONE}.")
             self.anew = False
         self._told, self._stuck = line, False

@@ -52,7 +52,7 @@ def cells(store: Store, session: SessionRecord) -> Cells:
     global _cells
     if _cells is None or _cells.session_id != session.id:
         if _cells is not None:
-            _cells.close()
+            _cells.own_ranks.close()
         _cells = Cells(store, session)
     return _cells
 
@@ -62,7 +62,7 @@ class Cells:
 
     def __init__(self, store: Store, session: SessionRecord) -> None:
         self.session_id = session.id
-        self._ranks = OwnRanks(store, Placement.parse(session.placement))
+        self.own_ranks = OwnRanks(store, Placement.parse(session.placement))
 
     def run(self, code: str, seconds: float = SECONDS) -> list[RankResult]:
         """Run a cell on all ranks and show what they print; returns how it ended on each, in rank order.
@@ -89,23 +89,23 @@ class Cells:
 
     def view(self, output: Output, stop: Callable[[], bool]) -> DirectView:
         """ipyparallel's view on this notebook's own ranks, in rank order; `rank`, `size` and `comm` are bound there."""
-        ranks = self._ranks.ready(output, stop)
-        if self._ranks.bound is not ranks or self._ranks.anew:  # else they may be busy with what nobody waits for
+        ranks = self.own_ranks.ready(output, stop)
+        if self.own_ranks.bound is not ranks or self.own_ranks.anew:  # else they may be busy with what nobody waits for
             try:
-                ranks.view.apply_async(rank_side.bind, os.getcwd(), self._ranks.anew).get(BOUND)
+                ranks.view.apply_async(rank_side.bind, os.getcwd(), self.own_ranks.anew).get(BOUND)
             except (TimeoutError, ipp.error.IPythonError) as error:
                 raise WorkshopError(
                     f"The ranks don't answer ({type(error).__name__}); wait for what they do, then run the cell again."
                 ) from None
-            self._ranks.bound, self._ranks.anew = ranks, False
+            self.own_ranks.bound, self.own_ranks.anew = ranks, False
         return ranks.view
 
     def interrupt(self) -> list[str]:
         """Interrupt this notebook's own ranks, and replace them where one doesn't react. Returns a sentence on it."""
-        ranks = self._ranks.line
+        ranks = self.own_ranks.line
         if ranks is None:
             return []
-        self._ranks.anew = True
+        self.own_ranks.anew = True
         output, client = Output(), ranks.client
         with Stop():
             try:
@@ -114,14 +114,10 @@ class Cells:
                 while client.outstanding and ranks.alive and time.monotonic() < deadline:
                     time.sleep(0.05)
                 if client.outstanding or not ranks.alive:
-                    return self._ranks.replace(not ranks.alive, output)
+                    return self.own_ranks.replace(not ranks.alive, output)
                 return ["The ranks keep their names."]
             finally:
                 output.finish()
-
-    def close(self) -> None:
-        """End this notebook's own ranks."""
-        self._ranks.close()
 
     def _do(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float
@@ -134,18 +130,18 @@ class Cells:
         output = Output()
         with Stop() as stop:
             try:
-                ranks = self._ranks.ready(output, stop)
+                ranks = self.own_ranks.ready(output, stop)
                 output.begin(ranks.size)
                 views = map(ranks.client.direct_view, ranks.ids)
-                calls = [view.apply_async(function, *arguments, self._ranks.anew) for view in views]
-                self._ranks.bound, self._ranks.anew = ranks, False
-                watched = CallMonitor(ranks, calls, output, seconds, self._ranks.check).until_ended(stop)
+                calls = [view.apply_async(function, *arguments, self.own_ranks.anew) for view in views]
+                self.own_ranks.bound, self.own_ranks.anew = ranks, False
+                watched = CallMonitor(ranks, calls, output, seconds, self.own_ranks.check).until_ended(stop)
                 output.status = ""
                 lines = describe_end(watched, ranks.size, seconds)
                 if watched.deaf or watched.why == "died":
-                    lines += self._ranks.replace(watched.why == "died", output)
+                    lines += self.own_ranks.replace(watched.why == "died", output)
                 elif lines:
-                    self._ranks.anew = True
+                    self.own_ranks.anew = True
                     if watched.why:
                         lines.append("The ranks keep their names.")
                 return watched, lines

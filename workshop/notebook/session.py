@@ -6,6 +6,7 @@ import atexit
 import socket
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -52,19 +53,15 @@ class Session(NotebookDisplay):
     """A session that is up, as a notebook holds it."""
 
     def __init__(self, store: Store, record: SessionRecord) -> None:
-        self._store = store
+        self.store = store
         self._id = record.id
         self.name = record.name
         self.private = record.private
 
     @property
-    def store(self) -> Store:
-        return self._store
-
-    @property
     def record(self) -> SessionRecord:
         """The store's present record."""
-        return self._store.session(self._id)
+        return self.store.session(self._id)
 
     @property
     def placement(self) -> Placement:
@@ -89,21 +86,21 @@ class Session(NotebookDisplay):
         """
         session, chosen = self.up(), workload_of(workload)
         params, fields = parted(chosen, names)
-        run = submit(self._store, session, chosen, params, fields, learner.identity(self._store), measured)
+        run = submit(self.store, session, chosen, params, fields, learner.identity(self.store), measured)
         line = StatusLine()
-        run_shown = RunShown(self._store, follow(self._store, run, line))
+        run_shown = RunShown(self.store, follow(self.store, run, line))
         run_shown.show_at(line)
         return run_shown
 
     def study(self, kind: str, workload: str | None = None, /, **names: Any) -> studies.StudyShown:
         """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studies.study`
         for what each kind takes."""
-        return studies.study(self._store, self.up(), kind, workload, names)
+        return studies.study(self.store, self.up(), kind, workload, names)
 
     def runs(self) -> pd.DataFrame:
         """Your own runs in this session, the newest first."""
-        whose = learner.identity(self._store)
-        own_runs = self._store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
+        whose = learner.identity(self.store)
+        own_runs = self.store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
         rows = [
             {
                 "run": run.id,
@@ -120,7 +117,7 @@ class Session(NotebookDisplay):
 
     def get(self, number: int) -> RunShown:
         """Any run, by its number. Raises BadInput where there is none."""
-        return RunShown(self._store, client.read(self._store, number))
+        return RunShown(self.store, client.read(self.store, number))
 
     def rank_map(self) -> RankMapShown:
         """Where the ranks that are up run, as they report themselves: figure and table. Raises BadInput where none
@@ -138,9 +135,9 @@ class Session(NotebookDisplay):
         from workshop.quiz import reader, self_study
 
         path = reader.find(name)
-        whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
+        whose = self_study.QuizLearner(learner.identity(self.store), learner.name())
         deck = reader.read_cached(path)
-        return QuizWidget(self._store, deck if everything else deck.brief(), whose, self._id, path.parent)
+        return QuizWidget(self.store, deck if everything else deck.brief(), whose, self._id, path.parent)
 
     @property
     def cores(self) -> int:
@@ -151,7 +148,7 @@ class Session(NotebookDisplay):
     @property
     def ranks(self) -> ranks.Cells:
         """The ranks that this notebook's `%%ranks` cells run on."""
-        return ranks.cells(self._store, self.record)
+        return ranks.cells(self.store, self.record)
 
     def words(self) -> str:
         now = self.record
@@ -166,12 +163,12 @@ class Session(NotebookDisplay):
         lines = [html.line(f"Session {now.name}", tone="heading"), html.line(f"{state_words(now)} It is {kind}.")]
         if not now.up:
             lines = [lines[0], html.line(f"{SESSION[now.state]} Take another one with `{ATTACH}`.", tone="alarm")]
-        waiting = len(self._store.queue(now.id))
+        waiting = len(self.store.queue(now.id))
         lines.append(html.line(Placement.parse(now.placement).describe(), "Placement"))
         lines.append(html.line(self._where(now), "Where"))
         if waiting:
             lines.append(html.line(f"{say.count(waiting, 'run')} waiting", "Queue"))
-        if whose := learner.identity(self._store):
+        if whose := learner.identity(self.store):
             lines.append(html.line(whose.nickname, "You are"))
         if address := dashboard("/session"):
             lines.append(f"<div>{html.link(address, 'Its page on the dashboard', target='_blank')}</div>")
@@ -212,11 +209,13 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     global _attached
     if name is not None and private:
         raise BadInput("attach takes the name of a session or private=True, not both.")
-    if _attached is not None and _is_meant(_attached, name, private):
-        return _attached
+    with suppress(WorkshopError):  # another state folder, or a database that is gone
+        if _attached is not None and (now := _attached.record).up and name in (None, now.name):
+            if now.private or not private:
+                return _attached
     learner.name()  # one that can't be is refused before anything starts
     store = notebook_store()
-    record_found = None if private else _found(store, name)
+    record_found = None if private else _session_up(store, name)
     record = record_found or _start(store, "You asked for" if private else "No session is up, so this starts")
     draw_offline()
     session = _attached = Session(store, record)
@@ -225,16 +224,7 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     return session
 
 
-def _is_meant(attached: Session, name: str | None, private: bool) -> bool:
-    """Whether the session that is held is still up, and the one that is asked for."""
-    try:
-        record = attached.record
-    except WorkshopError:  # another state folder, or a database that is gone
-        return False
-    return record.up and (name is None or record.name == name) and (record.private or not private)
-
-
-def _found(store: Store, name: str | None) -> SessionRecord | None:
+def _session_up(store: Store, name: str | None) -> SessionRecord | None:
     """The session of that name; without a name the shared one that was started last."""
     sessions = store.sessions()
     shared = [session for session in sessions if session.up and not session.private]

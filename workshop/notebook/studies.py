@@ -66,7 +66,8 @@ def study(store: Store, record: SessionRecord, kind: str, workload: str | None, 
     nickname = whose.nickname if whose else ""
     earlier = runner.same_studies(store, planned_study, RECENT)
     stopped = (same for same in earlier if same.submitted_by == nickname and same.state != "running")
-    return _run(store, record, (next(stopped, None) or runner.begin(store, planned_study, nickname)).id, whose, minutes)
+    chosen_study = next(stopped, None) or runner.begin(store, planned_study, nickname)
+    return _run(store, record, chosen_study.id, whose, minutes)
 
 
 class StudyShown(ResultDisplay):

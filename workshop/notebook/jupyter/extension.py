@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +26,14 @@ from workshop.store.store import Store
 from workshop.web import auth
 
 
-def labs(root: Path) -> Iterator[dict[str, str]]:
+def labs(root: Path) -> list[dict[str, str]]:
     """The labs whose notebook is in a learner's folder, in the order of the course. An unreadable lab has no tile;
     `workshop labs check` reports the reason."""
-    for folder, lab in catalogue.readable():
-        path = catalogue.file_name(lab, folder)
-        if (root / path).is_file():
-            yield {"number": str(lab.number), "title": lab.title, "path": path}
+    return [
+        {"number": str(lab.number), "title": lab.title, "path": path}
+        for folder, lab in catalogue.readable()
+        if (root / (path := catalogue.file_name(lab, folder))).is_file()
+    ]
 
 
 def ticket() -> str | None:
@@ -53,7 +53,7 @@ class Course(APIHandler):
     @web.authenticated
     async def get(self) -> None:
         root = Path(self.serverapp.root_dir) if self.serverapp else Path()
-        lab_list = await IOLoop.current().run_in_executor(None, lambda: list(labs(root)))
+        lab_list = await IOLoop.current().run_in_executor(None, labs, root)
         self.finish(json.dumps({"dashboard": os.environ.get(DASHBOARD), "labs": lab_list}))
 
 
