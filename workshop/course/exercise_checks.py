@@ -91,7 +91,6 @@ def exercise(
     id: str, *, ranks: bool = False, hint: str = "", reason: str = ""
 ) -> Callable[[Callable[..., None]], Exercise]:
     """Mark a function of checks.py as the check of an exercise. The module's own names are the registry: see `load`."""
-
     return lambda check: Exercise(id, check, ranks, hint, reason)
 
 

@@ -120,8 +120,7 @@ class Session(NotebookDisplay):
         return RunShown(self.store, client.read(self.store, number))
 
     def rank_map(self) -> RankMapShown:
-        """Where the ranks that are up run, as they report themselves: figure and table. Raises BadInput where none
-        are."""
+        """Where the ranks that are up run, as they report it: figure and table. Raises BadInput where none are."""
         now = self._await_record(lambda now: now.rank_map is not None)
         return RankMapShown(f"Session {now.name}", now.machine, now.rank_map, asked_threads(now.placement))
 
@@ -141,8 +140,7 @@ class Session(NotebookDisplay):
 
     @property
     def cores(self) -> int:
-        """How many cores there are for ranks on the session's machine, or on each of its hosts. Raises WorkshopError
-        where it hasn't told in time what it is on."""
+        """The cores for ranks on its machine, or on each of its hosts. Raises WorkshopError where it hasn't told."""
         return cores_of(self._await_record(lambda now: bool(now.machine.get("units"))))
 
     @property
@@ -210,9 +208,9 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     if name is not None and private:
         raise BadInput("attach takes the name of a session or private=True, not both.")
     with suppress(WorkshopError):  # another state folder, or a database that is gone
-        if _attached is not None and (now := _attached.record).up and name in (None, now.name):
-            if now.private or not private:
-                return _attached
+        now = _attached.record if _attached is not None else None
+        if now is not None and now.up and name in (None, now.name) and (now.private or not private):
+            return _attached
     learner.name()  # one that can't be is refused before anything starts
     store = notebook_store()
     record_found = None if private else _session_up(store, name)
