@@ -54,7 +54,7 @@ def configure(
     if not re.fullmatch(r"\d+(\.\d+)?[KMGT]", memory):  # as the workshop and JupyterHub both read it
         raise BadInput(f"memory is {memory!r}; it should be a size like 4G or 800M.")
     if dashboard is not None:
-        if not re.fullmatch(r"https?://[^/?@]+/?", dashboard):  # a token would let every learner in as instructor
+        if not re.fullmatch(r"https?://[^?@]+", dashboard):  # a token would let every learner in as instructor
             like = "an address like http://lab.example.org:8501, without a token or anything behind it"
             raise BadInput(f"dashboard should be {like}.")
         variables[DASHBOARD] = dashboard.rstrip("/")
