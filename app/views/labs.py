@@ -10,7 +10,7 @@ from pathlib import Path
 import streamlit as st
 
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, glossary, learner, reading
+from workshop.course import catalogue, learner, reading
 from workshop.course import notebook as lab_links
 from workshop.course.description import LabDescription
 from workshop.course.reading import LabCell, LabRun, LabSection
@@ -96,20 +96,20 @@ def _glossary() -> None:
     frame.link("labs", "All labs", ":material/arrow_back:")
     query = st.text_input("Find a term", key="term").strip().casefold()
     with blocks.errors():
-        terms = [term for term in glossary.read() if query in f"{term.name} {term.text}".casefold()]
+        terms = [term for term in reading.read_terms() if query in f"{term.name} {term.text}".casefold()]
     if not terms:
         st.info(f"No lab explains {frame.plain(query[:40])}.")
     for term in terms:
         with st.container(horizontal=True):
             st.markdown(f"**{frame.plain(term.name)}**  \n{term.text.replace('**', '')}", width="stretch")
-            frame.link("labs", "Lab", ":material/menu_book:", {"lab": term.lab, "section": glossary.SECTION})
+            frame.link("labs", "Lab", ":material/menu_book:", {"lab": term.lab, "section": reading.SECTION})
 
 
 def _dictionary() -> None:
     frame.heading("Dictionary", "The steps of the recipe and the launch commands, in the words of several frameworks.")
     frame.link("labs", "All labs", ":material/arrow_back:")
     with blocks.errors():
-        entries = glossary.read_dictionary()
+        entries = reading.read_dictionary()
         names = st.pills(
             "Frameworks",
             list(entries.frameworks),

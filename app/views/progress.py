@@ -5,8 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from workshop.core import words as say
-from workshop.course import progress_reset
-from workshop.course.class_progress import SAME, outlines
+from workshop.course.class_progress import SAME, outlines, plan_reset
 from workshop.course.progress import Outline
 from workshop.quiz.results import spreadsheets
 from workshop.store.read_only import now
@@ -60,7 +59,7 @@ def page() -> None:
         with st.expander("Let them begin anew", icon=":material/restart_alt:"), blocks.errors():
             chosen = st.selectbox("Lab", [ALL, *labs], width=320)
             lab = None if chosen == ALL else chosen
-            words = frame.plain(progress_reset.plan(frame.store(), learner, lab).words)
+            words = frame.plain(plan_reset(frame.store(), learner, lab).words)
             if blocks.confirmed("Begin anew", ":material/restart_alt:", words, "Yes, let them begin anew"):
                 st.session_state[DONE] = actions.take_back(frame.store(), identity, learner, lab)
                 st.rerun()

@@ -13,7 +13,7 @@ from tests import classroom
 from workshop.cli.main import run
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.course import copies, progress_reset
+from workshop.course import class_progress, copies
 from workshop.course import learner as of_this_machine
 from workshop.course.class_progress import outlines
 from workshop.store.read_only import RecordingOrigin, mark
@@ -27,7 +27,7 @@ def originals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A notebook for each lab of the course, without what their texts link to."""
     folder = tmp_path / "originals"
     folder.mkdir()
-    for name in progress_reset._notebooks(None):
+    for name in class_progress._notebooks(None):
         (folder / name).write_text(json.dumps({"cells": [], "metadata": {"lab": name}, "nbformat": 4}))
     monkeypatch.setattr(config, "notebooks_folder", lambda: folder)
     monkeypatch.delenv("WORKSHOP_CLASS_NOTEBOOKS", raising=False)
@@ -157,8 +157,8 @@ def test_a_class_has_a_folder_for_everybody(
     if os.geteuid() == 0:
         os.chown(folder, owner, owner)
     store.keep_opened("bob", "first")
-    done = progress_reset.take_back(store, "bob", "first")
-    assert done.aside == ("0-first (set aside).ipynb",) and done.forgotten == 1
+    done = class_progress.reset(store, "bob", "first")
+    assert done.aside == ("0-first (set aside).ipynb",) and done.things == 1
     assert (folder / done.aside[0]).read_text() == "Bob's"
     assert (folder / FIRST).read_bytes() == (originals / FIRST).read_bytes()
     assert (folder / FIRST).stat().st_uid == owner, "Bob has to be able to write in it"
@@ -174,8 +174,8 @@ def test_a_nickname_that_is_short_for_a_longer_name_finds_the_folder(
     for name in names:
         short = of_this_machine.nickname(name)
         assert len(short) < len(name)
-        assert progress_reset.folder_of(short) == tmp_path / f"of-{name}.d" / "notebooks"
-    assert progress_reset.folder_of(of_this_machine.nickname(f"{names[0]}0")) is None
+        assert class_progress.folder_of(short) == tmp_path / f"of-{name}.d" / "notebooks"
+    assert class_progress.folder_of(of_this_machine.nickname(f"{names[0]}0")) is None
 
 
 def test_a_folder_that_refuses_keeps_the_progress(

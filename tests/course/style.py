@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from workshop.core import words
-from workshop.course import catalogue, description, exercise_checks, notebook_checks, source
+from workshop.course import catalogue, description, exercise_checks, notebook, source
 from workshop.course.source import SourceCell, SourceProblem
 from workshop.quiz import reader
 from workshop.quiz.deck import Deck
@@ -66,7 +66,7 @@ def advice(folder: Path) -> list[str]:
     deck = reader.read(deck_path if deck_path.is_file() else reader.shipped()[lab.deck])
     improvements = [*_notebook(cells), *_minutes(lab.minutes, estimate(cells, deck))]
     sentences = [source.worded(str(path), improvement) for improvement in improvements]
-    sentences += [f"{deck_path}: {text}" for text in of_deck(deck, notebook_checks.sections(cells))]
+    sentences += [f"{deck_path}: {text}" for text in of_deck(deck, notebook.sections(cells))]
     sentences += _exercises(folder)
     prose = hard_sentences(source.text_of(runsheet))
     return sentences + [source.worded(str(runsheet), SourceProblem(line + 1, text)) for line, text in prose]
@@ -84,7 +84,7 @@ def _notebook(cells: Sequence[SourceCell]) -> Iterator[SourceProblem]:
             yield SourceProblem(cell.line + line, text)
     if drawings < DRAWINGS:
         yield SourceProblem(None, f"it has {words.count(drawings, 'drawing')}; a notebook has at least {DRAWINGS}")
-    exercises = [text for text in notebook_checks.sections(cells) if re.match(r"exercise\b", text, re.IGNORECASE)]
+    exercises = [text for text in notebook.sections(cells) if re.match(r"exercise\b", text, re.IGNORECASE)]
     core = sum(EXTRA not in text for text in exercises)
     if core > CORE:
         sentence = f"{core} exercises belong to the core; mark all but {CORE}: ## Exercise 3 {EXTRA}: ..."

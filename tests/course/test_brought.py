@@ -12,7 +12,7 @@ from workshop import registry
 from workshop.cli.main import run
 from workshop.core import config
 from workshop.core.errors import BadInput
-from workshop.course import build, catalogue, copies, notebook, progress_reset
+from workshop.course import build, catalogue, class_progress, copies, notebook
 from workshop.course.class_progress import outlines
 from workshop.extension import Decks, Lab
 from workshop.notebook.jupyter.extension import labs as tiles
@@ -63,7 +63,7 @@ def test_everybody_finds_them_by_name(brought: Path) -> None:
     assert {"own", "small"} <= {outline.name for outline in found}
     assert len(problems) == 1
     assert "nothing" in problems[0]
-    assert progress_reset._notebooks("small") == {"7-small.ipynb": "small"}
+    assert class_progress._notebooks("small") == {"7-small.ipynb": "small"}
 
 
 def test_the_list_names_the_broken_one(brought: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Notebooks are made of sources: always the same, without solutions, and it shows when they are old."""
+"""Notebooks are made of sources: always the same, without solutions, with the files that learners need beside them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.course import labs
 from workshop.core.errors import BadInput
-from workshop.course import build
+from workshop.course import build, notebook
 from workshop.course.exercise_checks import PLACEHOLDER
 
 LEARNERS, SOLVED = "1-small.ipynb", "solutions/1-small.ipynb"
@@ -83,3 +83,28 @@ def test_nothing_is_written_where_a_source_is_bad(course: tuple[Path, Path]) -> 
         build.build(*course)
     assert "no Python" in str(raised.value) and "describes no lab" in str(raised.value)
     assert not notebooks.exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("one\n[a](labs/x/a.py) and ![b](<labs/x/b.svg> 'title')", [(1, "labs/x/a.py"), (1, "labs/x/b.svg")]),
+        ("[a](https://mpi-forum.org) [b](#words) [c](mailto:a@b.org) [d](//host/x)", []),
+        ("`[a](b)` and\n```text\n[a](b)\n```\n[c](d%20e)", [(4, "d e")]),
+        ("```text\n[a](b)", []),
+    ],
+)
+def test_relative_links(text: str, found: list[tuple[int, str]]) -> None:
+    assert list(notebook.relative(text)) == found
+
+
+def test_only_a_labs_own_files_are_for_learners(tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    (tmp_path / "secret.py").write_text("")
+    for name in ("a.py", "checks.py"):
+        (tmp_path / "x" / name).write_text("")
+    (tmp_path / "x" / "link.py").symlink_to(tmp_path / "secret.py")
+    assert notebook.file("labs/x/a.py", tmp_path) == tmp_path / "x" / "a.py"
+    for link in ("a.py", "labs/x/none.py", "labs/x/checks.py", "labs/x/link.py", "labs/x/../secret.py", "/labs/x/a.py"):
+        assert notebook.file(link, tmp_path) is None
+        assert notebook.problem(link, tmp_path)

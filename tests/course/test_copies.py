@@ -84,17 +84,6 @@ def test_damaged_ledger_overwrites_nothing(desk: Desk, ledger: str) -> None:
     assert desk.read() == "mine"
 
 
-def test_nothing_is_written_through_a_link(desk: Desk, tmp_path: Path) -> None:
-    desk.hand_out()
-    target = tmp_path / "target"
-    target.write_text("first")
-    (desk.mine / NAME).unlink()
-    (desk.mine / NAME).symlink_to(target)
-    desk.publish("second")
-    assert desk.hand_out() == "beside"
-    assert target.read_text() == "first"
-
-
 def test_given_anew(desk: Desk) -> None:
     desk.hand_out()
     desk.write("mine")

@@ -50,7 +50,7 @@ def tasks(lab: str) -> Iterator[Task]:
             names |= _imported(cell.text)
             continue
         for exercise in checks.values():
-            given = exercise_checks.answer(source.solved(cell.text), exercise.id, names)
+            given = exercise_checks.answer(cell.solved, exercise.id, names)
             if given is not exercise_checks.MISSING and exercise.id not in names:
                 yield Task(exercise, cell.text, dict(names))
                 names[exercise.id] = given

@@ -53,7 +53,7 @@ def test_curves_of_all_in_one_figure(pair: tuple[RunShown, RunShown]) -> None:
 
 def test_runs_by_number_and_more_than_two(pair: tuple[RunShown, RunShown]) -> None:
     one, two = pair
-    assert [run.id for run in compare(one.id, str(two.id), one).runs] == [one.id, two.id, one.id]
+    assert [run.id for run in compare(one.id, two.id, one).runs] == [one.id, two.id, one.id]
     assert [run.id for run in compare([one, two]).runs] == [one.id, two.id]
     same = compare(one, one)
     assert same.settings == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.course import labs
 from tests.notebook.kernel import Kernel, kernel
-from tests.support import limit, starts_processes
+from tests.support import starts_processes
 from workshop import extension, registry
 from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import MISSING
@@ -158,67 +156,10 @@ def test_any_two_values_are_compared(guess: object, measured: object) -> None:
     assert "<div" in html
 
 
-# Opened again, and opened twice.
-
-OPEN = """
-import sys
-from pathlib import Path
-from workshop import extension, registry
-registry.labs = lambda: [extension.Lab(Path(sys.argv[1]) / "small")]
-import workshop
-print(repr(workshop.lab("small")), flush=True)
-print("end", flush=True)
-sys.stdin.read()
-"""
-
-
-TAKEN = """
-import sys
-from pathlib import Path
-from workshop.notebook import lab
-first = lab._mark_open(Path(sys.argv[1]), "1-small.ipynb")
-print(first, lab._mark_open(Path(sys.argv[1]), "another try"))
-"""
-
-
-@pytest.fixture
-@starts_processes
-def elsewhere(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """A second notebook's kernel that has opened the lab."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", OPEN, str(folder.parent)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "JPY_SESSION_NAME": "/home/ada/1-small.ipynb"},
-    )
-    yield process
-    process.kill()
-    process.communicate()
-
-
-def until_open(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return "".join(iter(process.stdout.readline, "end\n"))
-
-
-def test_opened_twice_and_opened_again(elsewhere: subprocess.Popen[str]) -> None:
-    assert "open in" not in until_open(elsewhere)
-    assert "This lab is open in 1-small.ipynb, too" in repr(lab("small"))
-    elsewhere.kill()
-    elsewhere.wait()
-    assert "You have been here before: what was right is kept." in repr(lab("small"))
+def test_opened_again(small: NotebookLab, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "here before" not in repr(lab("small"))  # the cell was only run again
-
-
-@pytest.mark.real
-def test_opened_where_nothing_can_be_written_any_more(small: NotebookLab, tmp_path: Path) -> None:
-    """As on a full disk: the kernel refuses every byte beyond a file's limit."""
-    limits = "import resource\nfrom workshop.notebook import lab\nresource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
-    script = f"{limits}{TAKEN}"
-    words = [sys.executable, "-c", script, str(tmp_path / "open" / "lab.lock")]
-    ended = subprocess.run(words, capture_output=True, text=True, timeout=limit(60))
-    assert (ended.stdout, ended.stderr) == ("None another notebook\n", "")
+    monkeypatch.setattr(sys.modules[NotebookLab.__module__], "_opened", set())  # as in another kernel
+    assert "You have been here before: what was right is kept." in repr(lab("small"))
 
 
 # On ranks, in a real kernel.

@@ -82,7 +82,7 @@ def test_updated_displays_take_their_place() -> None:
     rank = OfRank()
     for html, more in (("1", {"display_id": "a"}), ("2", {}), ("3", {"display_id": "a", "update": True})):
         rank.take({"data": {"text/html": html}, "transient": more})
-    assert [one.data["text/html"] for one in rank.displays] == ["3", "2"]
+    assert [one["data"]["text/html"] for one in rank.displays] == ["3", "2"]
 
 
 def test_ranks_are_shown_in_their_order(capsys: pytest.CaptureFixture[str]) -> None:

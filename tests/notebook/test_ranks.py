@@ -149,10 +149,11 @@ def test_a_flood_is_stopped(notebook: Kernel) -> None:
         ("%%ranks\nif rank == 1:\n    1 / 0", "rank 1: ZeroDivisionError: division by zero (line 3: 1 / 0)"),
         ("%%ranks\nx = = 1", "ranks 0-1: SyntaxError: invalid syntax (line 2: x = = 1)"),
         ("%%ranks\nexit()", "ranks 0-1: SystemExit: exit() doesn't end a rank (line 2: exit())"),
-        ("%%ranks --seconds soon\n1", "--seconds is 'soon': it should be a number of seconds, like --seconds 30."),
+        ("%%ranks --seconds soon\n1", "%%ranks: argument --seconds: invalid float value: 'soon'; its line may have "
+         "--seconds N, like --seconds 30, the code is below it."),
         ("%%ranks --seconds 0\n1", "seconds is 0: it should be more than 0 and at most 86400, which is a day."),
         ("%%ranks --second 3 --fast\n1", "%%ranks: unrecognized arguments: --fast; its line may have --seconds N, "
-         "the code is below it."),
+         "like --seconds 30, the code is below it."),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_in_a_line(notebook: Kernel, code: str, said: str) -> None:

@@ -131,8 +131,8 @@ def test_a_run_that_fails_is_returned_and_says_why(class_notebook: Kernel, class
         os.kill((run.rank_map or {})["ranks"][1]["pid"], signal.SIGKILL)
     assert "went on" in said[0]
     told = shown(class_notebook, before)
-    assert any("Error: rank 1 on " in text and "SIGKILL" in text for text in told), "\n\n".join(told)
+    assert any("Error: Rank 1 on " in text and "SIGKILL" in text for text in told), "\n\n".join(told)
     assert class_notebook.run("broken.status") == "'failed'"
-    assert "rank 1" in class_notebook.run("broken.error")
+    assert "Rank 1" in class_notebook.run("broken.error")
     assert f"Run {run.id} is failed and has no metrics" in class_notebook.run("broken.metrics['inertia']")
     assert class_notebook.run(f"session.run('kmeans', {WORK}).status == 'completed'").endswith("True")

@@ -70,27 +70,26 @@ def reset(
     """Let a learner begin again. This deletes their progress, and puts a new notebook into their folder on this
     machine. Their own version is kept beside it."""
     from workshop.core.errors import BadInput
-    from workshop.course import progress_reset
+    from workshop.course import class_progress
     from workshop.report.terminal import safe
 
     with common.store() as store:
         if not yes:
-            raise BadInput(f"{progress_reset.plan(store, learner, lab).words} Add --yes to do so.")
-        done = progress_reset.take_back(store, learner, lab)
+            raise BadInput(f"{class_progress.plan_reset(store, learner, lab).words} Add --yes to do so.")
+        done = class_progress.reset(store, learner, lab)
     if as_json:
-        folder = done.plan.folder
         common.answer(
             {
                 "learner": learner,
                 "lab": lab,
-                "forgotten": done.forgotten,
-                "folder": str(folder) if folder else None,
-                "given_anew": [*done.plan.notebooks, *done.plan.files],
+                "forgotten": done.things,
+                "folder": str(done.folder) if done.folder else None,
+                "given_anew": [*done.notebooks, *done.files],
                 "set_aside": list(done.aside),
             }
         )
     else:
-        print(safe(done.words))
+        print(safe(done.done))
 
 
 def _document(class_: Class) -> dict[str, Any]:

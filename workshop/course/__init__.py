@@ -1,11 +1,11 @@
 """The course of notebooks: from one source for each lab to learners' notebooks, and the checks of their exercises.
 
-`source` reads labs/<lab>/notebook.md, `notebook_checks` checks the form of a lab's notebook,
-`description` reads lab.yaml, and `catalogue` puts all labs together. `notebook` and `build` make notebooks from the
-sources. `copies` hands notebooks out to learners with the files that they link to.
-`exercise_checks` judges what learners wrote, also on ranks; `simulated_ranks` stands in for ranks
-where there are none. `trials` tries what learners wrote. `progress` says how far learners are, and
-`class_progress` how far a class is; `progress_reset` lets a learner begin again. `learner` says whose notebook it is.
+`source` reads labs/<lab>/notebook.md, `description` reads lab.yaml, and `catalogue` puts all labs together. `notebook`
+and `build` make notebooks from the sources and check their form. `copies` hands notebooks out to learners with the
+files that they link to. `exercise_checks` judges what learners wrote, also on ranks; `simulated_ranks` stands in for
+ranks where there are none. `trials` tries what learners wrote. `progress` says how far learners are, `class_progress`
+how far a class is, and lets a learner begin again. `reading` has labs, glossary and dictionary for a browser.
+`learner` says whose notebook it is.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ notebooks of other packages' labs are made whenever they are handed out."""
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,10 +36,8 @@ def all_of(labs: Path) -> dict[str, str]:
     for folder in catalogue.folders(labs):
         try:
             lab, text = description.read(folder), source.text_of(folder / source.FILE)
-            for solutions in (False, True):
-                path = (
-                    f"{SOLUTIONS}/{catalogue.file_name(lab, folder)}" if solutions else catalogue.file_name(lab, folder)
-                )
+            for solutions, below in ((False, ""), (True, f"{SOLUTIONS}/")):
+                path = f"{below}{catalogue.file_name(lab, folder)}"
                 texts[path] = notebook.dumped(notebook.make(text, lab, folder.name, solutions))
         except BadInput as error:
             problems.append(str(error))
@@ -68,16 +64,17 @@ def build(notebooks: Path, labs: Path | None = None) -> Built:
     Nothing is written unless every source can be read. Raises BadInput.
     """
     texts = all_of(labs or config.labs_folder())
-    written, same = [], []
-    for path, text in texts.items():
-        if _text(notebooks / path) == text:
-            same.append(path)
-        else:
-            _write(notebooks / path, text)
-            written.append(path)
+    same = [path for path, text in texts.items() if _text(notebooks / path) == text]
+    written = [path for path in texts if path not in same]
     removed = [path for path in generated(notebooks) if path not in texts]
-    for path in removed:
-        (notebooks / path).unlink(missing_ok=True)
+    try:
+        for path in written:
+            (notebooks / path).parent.mkdir(parents=True, exist_ok=True)
+            (notebooks / path).write_text(texts[path], encoding="utf-8")
+        for path in removed:
+            (notebooks / path).unlink()
+    except OSError as error:
+        raise BadInput(f"{error.filename} can't be written ({error.strerror}).") from None
     return Built(tuple(written), tuple(removed), tuple(same))
 
 
@@ -128,20 +125,3 @@ def _text(path: Path) -> str | None:
         return path.read_bytes().decode("utf-8")
     except (OSError, ValueError):
         return None
-
-
-def _write(path: Path, text: str) -> None:
-    """Write the whole file or nothing. Raises BadInput."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(text.encode())
-            os.chmod(name, 0o644)
-            os.replace(name, path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise BadInput(f"{path} can't be written ({error.strerror}).") from None

@@ -14,13 +14,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from workshop import registry
 from workshop.core import config, words, yaml_files
 from workshop.core.errors import BadInput
-from workshop.course import description, exercise_checks, notebook, notebook_checks, source
-from workshop.course.description import DEEPEST_LEVEL, LARGEST_FILE, LabDescription, Name, Words
+from workshop.course import description, exercise_checks, notebook, source
+from workshop.course.description import DEEPEST_LEVEL, LARGEST_FILE, CoursePart, LabDescription, Name, Words
 from workshop.quiz import reader
 
 MISTAKES = 3  # typical wrong answers of an exercise, at least
@@ -107,9 +107,9 @@ def _notebook(folder: Path, lab: LabDescription | None, labs: Path | None) -> It
         return
     cells, faults = source.look(text)
     if lab is not None:
-        faults = [*faults, *notebook_checks.problems(cells, lab), *_links(cells, labs)]
+        faults = [*faults, *notebook.problems(cells, lab), *_links(cells, labs)]
         if not faults:
-            faults = list(notebook_checks.size(len(notebook.dumped(notebook.make(text, lab, folder.name)).encode())))
+            faults = list(notebook.size(len(notebook.dumped(notebook.make(text, lab, folder.name)).encode())))
     for problem in sorted(faults, key=lambda fault: fault.line or 0):
         yield source.worded(str(path), problem)
 
@@ -133,34 +133,25 @@ def _answers(folder: Path, lab: LabDescription) -> Iterator[str]:
         if not path.is_file():
             continue
         try:
-            mistakes_by_id = loaded(folder)
+            by_id = loaded(folder)
         except BadInput as error:
             yield str(error)
             continue
-        yield from _fits(path, lab.exercises, list(mistakes_by_id))
-        if name == exercise_checks.MISTAKES:
-            for id, mistakes_of_exercise in mistakes_by_id.items():
-                if (count := len(mistakes_of_exercise)) < MISTAKES:
-                    yield f"{path}: {id!r} has {count} mistakes; it should have at least {MISTAKES}."
-
-
-def _fits(path: Path, exercises: Sequence[str], ids: Sequence[str]) -> Iterator[str]:
-    for id in exercises:
-        if id not in ids:
-            yield f"{path} has nothing for the exercise {id!r}; it has {words.listed(ids)}."
-    for id in ids:
-        if id not in exercises:
-            yield f"{path}: {id!r} is no exercise of lab.yaml."
+        for id in set(lab.exercises) - set(by_id):
+            yield f"{path} has nothing for the exercise {id!r}; it has {words.listed(by_id)}."
+        for id, mistakes_of_exercise in by_id.items():
+            if id not in lab.exercises:
+                yield f"{path}: {id!r} is no exercise of lab.yaml."
+            if name == exercise_checks.MISTAKES and (count := len(mistakes_of_exercise)) < MISTAKES:
+                yield f"{path}: {id!r} has {count} mistakes; it should have at least {MISTAKES}."
 
 
 FILE = "paths.yaml"
 FileModel = TypeVar("FileModel", bound=BaseModel)
 
 
-class LearningPath(BaseModel):
+class LearningPath(CoursePart):
     """A choice of labs. `extras`: the class does their extras, too."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     title: Words
     audience: Words
@@ -174,9 +165,7 @@ class LearningPath(BaseModel):
         return sum(lab.minutes + (lab.extra_minutes if self.extras else 0) for lab in path_labs)
 
 
-class _Paths(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
+class _Paths(CoursePart):
     paths: tuple[LearningPath, ...] = Field(strict=False)
 
 

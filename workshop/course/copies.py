@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import itertools
 import json
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Literal
+from typing import Literal
 
 from workshop.core import config, processes, words
 from workshop.core.errors import BadInput
@@ -28,7 +29,6 @@ LEDGER = ".handed-out.json"  # names and hashes of what a learner has been given
 PATTERN = "*.ipynb"  # of the originals; folders within, such as that of the solutions, aren't handed out
 NEW, ASIDE = "new version", "set aside"
 ALONE = 30.0  # seconds for which another process may have a learner's folder
-MOST_COPIES = 1000  # files with such a name
 
 What = Literal["given", "same", "updated", "kept", "beside"]
 
@@ -75,7 +75,7 @@ def copy_again(originals: Path, target: Path, name: str, labs: Path | None = Non
     with _opened(originals, target.resolve()) as (folder, ledger):
         path, aside = folder / name, None
         if _hash(path) not in (None, _digest(files[name])):
-            aside = _free(path, ASIDE)
+            aside = next(other for other in _names(path, ASIDE) if not other.exists())
             path.rename(aside)
         return replace(_copied(files[name], name, folder, ledger), aside=aside.name if aside else None)
 
@@ -146,69 +146,33 @@ def _copied(data: bytes, name: str, folder: Path, ledger: dict[str, str]) -> Cop
     """Hand out one file, by comparing the original, the version handed out last, and the file that is there."""
     path, digest, before = folder / name, _digest(data), ledger.get(name)
     now = _hash(path)
-    what = _what(digest, before, now, os.path.lexists(path))
-    if what == "updated" and not _replaced(path, data, now, folder):
-        what = "beside"  # somebody saved it in that moment
-    if what == "given":
+    what: What
+    if now in (None, before) and now != digest:
+        what = "given" if now is None else "updated"
         _write(path, data, folder)
-    elif what == "beside":
-        path = _beside(path, data, digest, folder, ledger)
+    elif now == digest or digest == before:
+        what = "same" if now == digest else "kept"
+    else:
+        what, path = "beside", _beside(path, data, digest, folder, ledger)
     ledger[name] = digest
     return CopyResult(name, what, path)
-
-
-def _what(digest: str, before: str | None, now: str | None, occupied: bool) -> What:
-    """The result, from the hashes of the original, of the version handed out and of the file there. `occupied`:
-    a link or a folder has the name."""
-    if now is None:
-        return "beside" if occupied else "given"
-    if now == digest:
-        return "same"
-    if now == before:
-        return "updated"
-    return "kept" if digest == before else "beside"
-
-
-def _replaced(path: Path, data: bytes, former_digest: str | None, folder: Path) -> bool:
-    """Put a new version in the place of one with that hash, unless somebody has saved it since."""
-    aside = _free(path, ASIDE)
-    path.rename(aside)
-    if _hash(aside) != former_digest:
-        aside.rename(path)
-        return False
-    try:
-        _write(path, data, folder)
-    except OSError:
-        aside.rename(path)
-        raise
-    aside.unlink()
-    return True
 
 
 def _beside(path: Path, data: bytes, digest: str, folder: Path, ledger: dict[str, str]) -> Path:
     """Put a new version under a name of its own, which is returned. One that was put there earlier and hasn't been
     changed makes way."""
     for beside in _names(path, NEW):
-        entry, now = beside.relative_to(folder).as_posix(), _hash(beside)
-        unchanged = now in (digest, ledger.get(entry)) if now is not None else not os.path.lexists(beside)
-        if unchanged:
-            _write(beside, data, folder)
-            ledger[entry] = digest
-            return beside
-    raise BadInput(f"{path.parent} has {MOST_COPIES} new versions of {path.name}; take some away.")
-
-
-def _free(path: Path, why: str) -> Path:
-    """A name that nobody has, for a file that makes way. Raises BadInput."""
-    for other in _names(path, why):
-        if not os.path.lexists(other):
-            return other
-    raise BadInput(f"{path.parent} has {MOST_COPIES} files of {path.name} that were {why}; take some away.")
+        entry = beside.relative_to(folder).as_posix()
+        if _hash(beside) in (None, digest, ledger.get(entry)):
+            break
+    _write(beside, data, folder)
+    ledger[entry] = digest
+    return beside
 
 
 def _names(path: Path, why: str) -> Iterator[Path]:
     """`1-kmeans (new version).ipynb`, `1-kmeans (new version 2).ipynb` and so on."""
-    for number in range(1, MOST_COPIES + 1):
+    for number in itertools.count(1):
         yield path.with_name(f"{path.stem} ({why}{'' if number == 1 else f' {number}'}){path.suffix}")
 
 
@@ -230,31 +194,27 @@ def _write(path: Path, data: bytes, folder: Path) -> None:
 
 
 def _hash(path: Path) -> str | None:
-    """Of a learner's file; None where there is no file, but nothing, a link or a folder."""
-    return _digest(path.read_bytes()) if path.is_file() and not path.is_symlink() else None
+    """Of a learner's file; None where there is none."""
+    return _digest(path.read_bytes()) if path.exists() else None
 
 
 def _digest(data: bytes) -> str:
     """The hash of the parts that a learner may have written: for a notebook its cells, outputs and pictures, since
     JupyterLab rewrites the rest whenever it opens one."""
-    with suppress(ValueError, KeyError, TypeError, RecursionError):
-        data = json.dumps([_written(cell) for cell in json.loads(data)["cells"]], sort_keys=True).encode()
+    with suppress(ValueError, KeyError, TypeError):
+        cells = [
+            [cell["cell_type"], "".join(cell["source"]), cell.get("outputs", [])]
+            + [pictures for pictures in (cell.get("attachments"),) if pictures]  # most ledgers don't record them
+            for cell in json.loads(data)["cells"]
+        ]
+        data = json.dumps(cells, sort_keys=True).encode()
     return hashlib.sha256(data).hexdigest()
-
-
-def _written(cell: Mapping[str, Any]) -> list[Any]:
-    """The parts of a cell that a learner may have written. Pictures count only where there are any, because most
-    ledgers don't record them."""
-    pictures = [cell["attachments"]] if cell.get("attachments") else []
-    return [cell["cell_type"], "".join(cell["source"]), cell.get("outputs", []), *pictures]
 
 
 def _ledger(folder: Path) -> dict[str, str]:
     """The files that were handed out. A damaged ledger counts as empty, so that nothing is overwritten."""
     try:
         entries = json.loads((folder / LEDGER).read_bytes())
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError):
         return {}
-    if not isinstance(entries, Mapping):
-        return {}
-    return {name: value for name, value in entries.items() if isinstance(value, str)}
+    return entries if isinstance(entries, dict) else {}

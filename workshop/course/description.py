@@ -22,11 +22,13 @@ Words = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=40)]
 
 
-class _Part(BaseModel):
+class CoursePart(BaseModel):
+    """Base of what the course's YAML files hold: an unknown field is an error."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class LabStep(_Part):
+class LabStep(CoursePart):
     """A part of a lab, and how long it takes."""
 
     name: Words
@@ -34,7 +36,7 @@ class LabStep(_Part):
     extra: bool = False  # beyond the core of the lab
 
 
-class LabPrediction(_Part):
+class LabPrediction(CoursePart):
     """The question of a guess that the notebook keeps with `lab.predict(id)`; the guess is a number in `unit`."""
 
     id: Name
@@ -42,7 +44,7 @@ class LabPrediction(_Part):
     unit: Annotated[Words, Field(max_length=40)]
 
 
-class LabDescription(_Part):
+class LabDescription(CoursePart):
     """A lab of the course. `minutes` is the time for its core, without the steps that are extras. `exercises` are names
     in its notebook's code and ids of its checks, `predictions` ask for its guesses, `deck` is its quiz."""
 

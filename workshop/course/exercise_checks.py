@@ -4,12 +4,13 @@ A lab's checks.py has a function for each exercise, marked by `@exercise("its_na
 with data whose result it knows. It returns when all is right and raises `Hint` otherwise. An exception or an endless
 loop in the learner's code also becomes a sentence, with the line of the cell.
 
-A time limit for Python code that somebody else wrote.
+`limit` is a time limit for Python code that somebody else wrote.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import linecache
 import os
@@ -19,8 +20,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType, MappingProxyType
-from typing import Any, Literal, TextIO
+from types import FrameType
+from typing import Any, Literal
 
 from workshop.core.errors import BadInput
 
@@ -50,18 +51,13 @@ class Elsewhere(Exception):
 class Exercise:
     """A check. `id` is the name that the answer has in the notebook. With `ranks` it runs on every rank as
     `check(comm, given)`, otherwise as `check(given)`. `hint` leads to the solution after some checks that weren't
-    right, and `reason` explains the solution.
-    """
+    right, and `reason` explains the solution."""
 
     id: str
     check: Callable[..., None]
     ranks: bool = False
     hint: str = ""
     reason: str = ""
-
-    def __call__(self, *arguments: Any) -> None:
-        """The check as it was written: raises Hint."""
-        self.check(*arguments)
 
 
 @dataclass(frozen=True)
@@ -88,21 +84,13 @@ class CheckOutcome:
 RIGHT = CheckOutcome("right")
 
 
-class _Missing:
-    """The value of a name that the notebook doesn't have."""
-
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-MISSING = _Missing()
+MISSING = object()  # the value of a name that the notebook doesn't have
 
 
 def exercise(
     id: str, *, ranks: bool = False, hint: str = "", reason: str = ""
 ) -> Callable[[Callable[..., None]], Exercise]:
     """Mark a function of checks.py as the check of an exercise. The module's own names are the registry: see `load`."""
-
     return lambda check: Exercise(id, check, ranks, hint, reason)
 
 
@@ -118,21 +106,16 @@ def load(folder: Path, text: str | None = None) -> Mapping[str, Exercise]:
             exercises[value.id] = value
     if not exercises:
         raise BadInput(f'{path} has no checks; each is a function below a line like @exercise("shard").')
-    return MappingProxyType(exercises)
+    return exercises
 
 
 def mistakes(folder: Path) -> Mapping[str, Sequence[Mistake]]:
     """Typical wrong answers of a lab by the exercises' ids. Raises BadInput."""
     path = folder / MISTAKES
     by_id = _names(path).get("MISTAKES")
-    if not isinstance(by_id, dict):
+    if not isinstance(by_id, dict) or not all(isinstance(of_exercise, list | tuple) for of_exercise in by_id.values()):
         raise BadInput(f"{path} has no MISTAKES; it should be a dict from exercises' ids to lists of Mistake.")
-    for id, mistakes_of_exercise in by_id.items():
-        if not isinstance(mistakes_of_exercise, list | tuple) or not all(
-            isinstance(mistake, Mistake) for mistake in mistakes_of_exercise
-        ):
-            raise BadInput(f"{path}: MISTAKES[{id!r}] should be a list of Mistake.")
-    return MappingProxyType(by_id)
+    return by_id
 
 
 def _names(path: Path) -> dict[str, Any]:
@@ -197,7 +180,8 @@ def _judged(exercise: Exercise, answer: Any, check: Callable[[], None], seconds:
     if answer is Ellipsis or answer is None:
         return CheckOutcome("empty", f"Nothing is there yet: give {exercise.id} a value in place of {PLACEHOLDER!r}.")
     try:
-        with _nowhere() as nowhere, contextlib.redirect_stdout(nowhere), limit(seconds):
+        # Many calls would fill the notebook with what an answer prints.
+        with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), limit(seconds):
             check()
     except Elsewhere:
         raise
@@ -239,21 +223,14 @@ def _described(error: BaseException) -> str:
         return "RecursionError: it calls itself without an end"
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg}"
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # an exception of the learner's own may be broken as well
-        text = ""
+    text = " ".join(str(error).split())
     text = text.rstrip(".") if len(text) <= LONGEST_MESSAGE else text[: LONGEST_MESSAGE - 1] + "…"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _file(answer: Any) -> str:
     """The file's name of the cell in which an answer was defined; CELL where it can't be told."""
-    inner = answer
-    for _ in range(10):  # decorators
-        if (wrapped := getattr(inner, "__wrapped__", None)) is None:
-            break
-        inner = wrapped
+    inner = inspect.unwrap(answer)
     code = getattr(inner, "__code__", None) or getattr(getattr(inner, "__func__", None), "__code__", None)
     return getattr(code, "co_filename", CELL)
 
@@ -277,11 +254,6 @@ def _placeholder(answer: Any, file: str) -> int | None:
     return None
 
 
-def _nowhere() -> TextIO:
-    """Drop what an answer prints while it is checked: many calls would fill the notebook."""
-    return open(os.devnull, "w", encoding="utf-8", errors="replace")
-
-
 def answer(code: str, id: str, names: Mapping[str, Any] | None = None, file: str = CELL) -> Any:
     """The object that a cell's code defines under an exercise's name, or MISSING: for wrong answers in tests.
 
@@ -292,7 +264,7 @@ def answer(code: str, id: str, names: Mapping[str, Any] | None = None, file: str
         code = "\n" + code.partition("\n")[2]  # lines keep their numbers
     space = dict(names or {})
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
-    with _nowhere() as null, contextlib.redirect_stdout(null), contextlib.redirect_stderr(null):
+    with open(os.devnull, "w") as null, contextlib.redirect_stdout(null), contextlib.redirect_stderr(null):
         exec(compile(code, file, "exec"), space)
     return space.get(id, MISSING)
 

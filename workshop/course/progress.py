@@ -125,6 +125,13 @@ class LabStanding:
     def finished(self) -> bool:
         return self.at_it and self.solved == len(self.exercises)
 
+    @property
+    def done(self) -> bool:
+        """Whether its quiz is answered whole, or every exercise is solved where it has no quiz."""
+        if self.lab.deck:
+            return any(quiz.answered >= quiz.questions for quiz in self.quizzes)
+        return self.finished
+
 
 @dataclass(frozen=True)
 class LearnerProgress:
@@ -167,7 +174,11 @@ def class_progress(
     active = {**by_learner, **marks}
     known_names = set(map(normalized, active))
     names = [*active, *(name for name in roster if normalized(name) not in known_names)]
-    learners = [_learner(name, columns, by_learner.get(name, []), marks.get(name, []), now) for name in names]
+    learners = []
+    for name in names:
+        in_labs = tuple(_in_lab(lab, by_learner.get(name, []), marks.get(name, [])) for lab in columns)
+        quizzes_only = name in marks and name not in by_learner
+        learners.append(LearnerProgress(name, in_labs, find_stuck(in_labs, now), quizzes_only))
     return Class(columns, tuple(sorted(learners, key=_place)))
 
 
@@ -191,59 +202,42 @@ def _by_name(learners: Sequence[str], quizzes: Iterable[QuizProgress]) -> Mappin
         name = quiz.nickname if quiz.nickname in exact else reads.get(normalized(quiz.nickname))
         if name is None and not quiz.own and (numbered := _NUMBER.fullmatch(quiz.nickname)):
             name = reads.get(normalized(numbered[1]))  # another attempt of theirs
-        by_learner[name if name is not None else reads.setdefault(normalized(quiz.nickname), quiz.nickname)].append(
-            quiz
-        )
+        if name is None:
+            name = reads.setdefault(normalized(quiz.nickname), quiz.nickname)
+        by_learner[name].append(quiz)
     return by_learner
 
 
-def _learner(
-    name: str, labs: Sequence[Outline], rows: Sequence[LabProgress], quizzes: Sequence[QuizProgress], now: float
-) -> LearnerProgress:
-    in_labs = []
-    for lab in labs:
-        quizzes_of_lab = [quiz for quiz in quizzes if lab.deck and quiz.deck == lab.deck]
-        in_labs.append(_in_lab(lab, [row for row in rows if row.lab == lab.name], quizzes_of_lab))
-    return LearnerProgress(name, tuple(in_labs), find_stuck(in_labs, now), quizzes_only=bool(quizzes) and not rows)
-
-
-def _in_lab(lab: Outline, rows: Sequence[LabProgress], quizzes: Sequence[QuizProgress]) -> LabStanding:
+def _in_lab(lab: Outline, all_rows: Sequence[LabProgress], all_quizzes: Sequence[QuizProgress]) -> LabStanding:
+    rows = [row for row in all_rows if row.lab == lab.name]
+    quizzes = [quiz for quiz in all_quizzes if lab.deck and quiz.deck == lab.deck]
     by_id = {row.item: row for row in rows if row.kind == "exercise"}
     ids = (*lab.exercises, *sorted(by_id.keys() - set(lab.exercises)))
     newest = {quiz.kind: quiz for quiz in sorted(quizzes, key=lambda quiz: quiz.at)}
-    last, last_at = _last(rows, quizzes)
+    done = [(row.changed_at, _done(row)) for row in rows] + [(quiz.at, "answered the quiz") for quiz in quizzes]
+    last_at, last = max(done, default=(None, ""))
+    times = [time for row in rows for time in (row.began_at, row.changed_at, row.right_at) if time is not None]
+    gaps = [after - before for before, after in pairwise(sorted([*times, *(quiz.at for quiz in quizzes)]))]
     return LabStanding(
         lab,
-        tuple(_exercise(id, by_id.get(id)) for id in ids),
-        tuple(_prediction(row) for row in rows if row.kind == "prediction"),
+        tuple(
+            ExerciseProgress(id, row.state, row.tries, row.wrong, row.said, row.changed_at, row.right_at)
+            if (row := by_id.get(id))
+            else ExerciseProgress(id)
+            for id in ids
+        ),
+        tuple(
+            PredictionProgress(row.item, value.get("guess"), value.get("measured"), row.changed_at)
+            for row in rows
+            if row.kind == "prediction"
+            for value in (row.value or {},)
+        ),
         tuple(newest[kind] for kind in ("alone", "live") if kind in newest),
         min((row.began_at for row in rows), default=None),
         last,
         last_at,
-        _minutes([*(time for row in rows for time in _times(row)), *(quiz.at for quiz in quizzes)]),
+        sum(gap for gap in gaps if gap <= BREAK) / 60,
     )
-
-
-def _exercise(id: str, row: LabProgress | None) -> ExerciseProgress:
-    if row is None:
-        return ExerciseProgress(id)
-    return ExerciseProgress(id, row.state, row.tries, row.wrong, row.said, row.changed_at, row.right_at)
-
-
-def _prediction(row: LabProgress) -> PredictionProgress:
-    value = row.value if isinstance(row.value, dict) else {}
-    return PredictionProgress(row.item, value.get("guess"), value.get("measured"), row.changed_at)
-
-
-def _times(row: LabProgress) -> list[float]:
-    return [time for time in (row.began_at, row.changed_at, row.right_at) if time is not None]
-
-
-def _last(rows: Iterable[LabProgress], quizzes: Iterable[QuizProgress]) -> tuple[str, float | None]:
-    """The last action in words, and its time."""
-    done = [(row.changed_at, _done(row)) for row in rows] + [(quiz.at, "answered the quiz") for quiz in quizzes]
-    at, words = max(done, default=(None, ""))
-    return words, at
 
 
 def _done(row: LabProgress) -> str:
@@ -251,15 +245,9 @@ def _done(row: LabProgress) -> str:
         case "exercise":
             return f"checked {row.item}, {'which is right' if row.state == 'right' else 'not right'}"
         case "prediction":
-            measured = isinstance(row.value, dict) and "measured" in row.value
-            return f"{'measured' if measured else 'predicted'} {row.item}"
+            return f"{'measured' if 'measured' in (row.value or {}) else 'predicted'} {row.item}"
         case _:
             return "opened the lab"
-
-
-def _minutes(times: Sequence[float]) -> float:
-    """The minutes between the first and the last of these times, without breaks."""
-    return sum(gap for before, after in pairwise(sorted(times)) if (gap := after - before) <= BREAK) / 60
 
 
 @dataclass(frozen=True)
@@ -283,51 +271,29 @@ def find_stuck(labs: Sequence[LabStanding], now: float) -> Stuck | None:
     tried = [(lab, exercise) for lab in attempted for exercise in lab.exercises if exercise.mark == "stuck"]
     late = [pair for pair in tried if now - (pair[1].at or now) <= RECENT]
     if late:
-        return _on_exercise(*max(late, key=lambda pair: pair[1].at or now), now)
-    newest = max(attempted, key=lambda lab: lab.last_at or now, default=None)
-    at = max((lab.last_at for lab in labs if lab.last_at is not None), default=now)  # of anything: a quiz, too
-    if newest is None or newest.finished or not IDLE <= now - at <= RECENT:
-        return None
-    return _idle(newest, at, now)
-
-
-def _on_exercise(where: LabStanding, exercise: ExerciseProgress, now: float) -> Stuck:
-    at = exercise.at or now
-    how = ENDINGS.get(exercise.state)
-    words = (
-        f"{exercise.id} in {where.lab.words}: {count(exercise.wrong, 'check')} in a row not right, "
-        f"{ago(now - at)}{f'; {how}' if how else ''}."
-    )
-    return Stuck(where.lab.name, exercise.id, words, exercise.said, at)
-
-
-def _idle(where: LabStanding, at: float, now: float) -> Stuck:
-    waits = next(exercise for exercise in where.exercises if exercise.mark != "right")
-    words = (
-        f"{waits.id} in {where.lab.words}: nothing new for {minutes(now - at)}, {where.solved} of "
-        f"{count(len(where.exercises), 'exercise')} right."
-    )
-    return Stuck(where.lab.name, waits.id, words, waits.said, at)
-
-
-def minutes(seconds: float) -> str:
-    """Whole minutes, so that a page doesn't change every second."""
-    return f"{max(int(seconds // 60), 0)} min"
-
-
-def ago(seconds: float) -> str:
-    """How long ago something was."""
-    if seconds < 60:
-        return "just now"
-    if seconds < 7200:
-        return f"{minutes(seconds)} ago"
-    hours = int(seconds // 3600)
-    return f"{hours} h ago" if hours < 48 else f"{hours // 24} days ago"
+        where, exercise = max(late, key=lambda pair: pair[1].at or now)
+        at = exercise.at or now
+        how = f"; {ENDINGS[exercise.state]}" if exercise.state in ENDINGS else ""
+        words = f"{count(exercise.wrong, 'check')} in a row not right, {time_ago(at, now)}{how}."
+    else:
+        newest = max(attempted, key=lambda lab: lab.last_at or now, default=None)
+        at = max((lab.last_at for lab in labs if lab.last_at is not None), default=now)  # of anything: a quiz, too
+        if newest is None or newest.finished or not IDLE <= now - at <= RECENT:
+            return None
+        where, exercise = newest, next(exercise for exercise in newest.exercises if exercise.mark != "right")
+        right = f"{where.solved} of {count(len(where.exercises), 'exercise')} right"
+        words = f"nothing new for {int((now - at) // 60)} min, {right}."
+    return Stuck(where.lab.name, exercise.id, f"{exercise.id} in {where.lab.words}: {words}", exercise.said, at)
 
 
 def time_ago(at: float | None, now: float) -> str:
-    """How long ago a moment was; "" where nobody knows it."""
-    return ago(now - at) if at is not None else ""
+    """How long ago a moment was, in whole minutes, so that a page doesn't change every second; "" for None."""
+    if at is None:
+        return ""
+    minutes = int((now - at) // 60)
+    if minutes < 120:
+        return f"{minutes} min ago" if minutes > 0 else "just now"
+    return f"{minutes // 60} h ago" if minutes < 2880 else f"{minutes // 1440} days ago"
 
 
 @dataclass(frozen=True)
@@ -348,31 +314,18 @@ def next_step(
     for quiz_round in rounds:
         sentence = f"A quiz with the whole class is going on: {quiz_round.title}."
         return NextStep(sentence, "Join the quiz", address=f"/quiz?code={quiz_round.code or ''}")
-    course = [lab_progress for lab_progress in labs if lab_progress.lab.number is not None]
-    at_pace = [lab_progress for lab_progress in course if lab_progress.lab.name == pace_lab]
-    if any(not (is_done(lab_progress) and lab_progress.finished) for lab_progress in at_pace):
+    course = [where for where in labs if where.lab.number is not None]
+    if any(where.lab.name == pace_lab and not (where.done and where.finished) for where in course):
         return NextStep(pace_words, "Open the lab", lab=pace_lab)
-    begun = [lab_progress for lab_progress in course if lab_progress.begun and not is_done(lab_progress)]
+    begun = [where for where in course if where.begun and not where.done]
     if begun:
         lab_progress = max(begun, key=lambda started: started.last_at or 0.0)
-        if lab_progress.finished and lab_progress.lab.deck:
-            sentence = f"You have solved every exercise of {_lab(lab_progress)}. Its quiz is still open."
-            return NextStep(sentence, "Answer the quiz", address=f"/quiz/alone/{lab_progress.lab.deck}:lab")
-        return NextStep(f"You are in {_lab(lab_progress)}.", "Go on with the lab", lab=lab_progress.lab.name)
-    for lab_progress in course:
-        if not lab_progress.begun:
-            verb = "Go on" if any(is_done(other) for other in course) else "Begin"
-            return NextStep(f"{verb} with {_lab(lab_progress)}.", "Open the lab", lab=lab_progress.lab.name)
+        lab, name = lab_progress.lab, f"lab {lab_progress.lab.number}, {lab_progress.lab.title}"
+        if lab_progress.finished and lab.deck:
+            sentence = f"You have solved every exercise of {name}. Its quiz is still open."
+            return NextStep(sentence, "Answer the quiz", address=f"/quiz/alone/{lab.deck}:lab")
+        return NextStep(f"You are in {name}.", "Go on with the lab", lab=lab.name)
+    if lab := next((where.lab for where in course if not where.begun), None):
+        verb = "Go on" if any(where.done for where in course) else "Begin"
+        return NextStep(f"{verb} with lab {lab.number}, {lab.title}.", "Open the lab", lab=lab.name)
     return None
-
-
-def _lab(lab_progress: LabStanding) -> str:
-    return f"lab {lab_progress.lab.number}, {lab_progress.lab.title}"
-
-
-def is_done(lab_progress: LabStanding) -> bool:
-    """Return whether a learner is through with a lab: has answered all of its quiz, or has solved every exercise where
-    it has no quiz."""
-    if lab_progress.lab.deck:
-        return any(quiz.answered >= quiz.questions for quiz in lab_progress.quizzes)
-    return lab_progress.finished

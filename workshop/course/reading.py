@@ -1,7 +1,7 @@
-"""A lab as a text to be read in a browser: its parts, its predictions, and its runs, which somebody without a notebook
-can start there.
-
-A lab's run sheet: what its instructor shows and says, minute by minute.
+"""What the course has for readers in a browser: a lab with its parts, predictions and runs, which somebody without a
+notebook can start there; a lab's run sheet, which is what its instructor shows and says, minute by minute; the
+glossary of the terms that labs explain below their heading "Words"; and the dictionary, which has each step of a
+data-parallel training in several frameworks, and their commands.
 """
 
 from __future__ import annotations
@@ -9,13 +9,17 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workshop.core import words
+from pydantic import Field
+
+from workshop.core import config, words
 from workshop.core.errors import BadInput
-from workshop.course import source
+from workshop.course import catalogue, source
+from workshop.course.description import CoursePart
 from workshop.course.source import SourceCell
 
 _HEADING = re.compile(r"^## +(.*?) *$", re.MULTILINE)
@@ -236,3 +240,87 @@ def read_run_sheet(folder: Path) -> tuple[RunSheetStep, ...]:
     if not steps:
         raise BadInput(f"{path} has no table with the columns {' | '.join(COLUMNS)}.")
     return tuple(steps)
+
+
+SECTION = "Words"
+_WORDS = re.compile(rf"^## +{SECTION} *\n(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_ITEM = re.compile(r"^- +((?:.+\n?)(?: +.+\n?)*)", re.MULTILINE)
+_TERM = re.compile(r"\*\*([^*]+)\*\*")
+DICTIONARY = "dictionary.yaml"
+
+
+@dataclass(frozen=True)
+class Term:
+    """A term of the field: its name, the sentences that explain it as Markdown, and the lab that does."""
+
+    name: str
+    text: str
+    lab: str
+
+
+def read_terms() -> list[Term]:
+    """The terms of all labs in the order of the alphabet. The first lab that explains a term counts."""
+    by_name: dict[str, Term] = {}
+    for folder, _ in catalogue.readable():
+        for term in terms(folder):
+            by_name.setdefault(term.name.casefold(), term)
+    return [by_name[name] for name in sorted(by_name)]
+
+
+def terms(folder: Path) -> Iterator[Term]:
+    """The terms that a lab explains. An item of the list explains each term that it shows in bold."""
+    with suppress(BadInput):
+        for cell in source.read(folder / source.FILE):
+            for section in _WORDS.findall(cell.text) if cell.kind == "markdown" else ():
+                for item in _ITEM.findall(section):
+                    text = " ".join(item.split())
+                    for name in dict.fromkeys(_TERM.findall(text)):
+                        yield Term(name[0].upper() + name[1:], text, folder.name)
+
+
+class DictionaryEntry(CoursePart):
+    """The code of a step in a framework, and what one has to know of it."""
+
+    code: str = ""
+    note: str = ""
+
+
+class RecipeStep(CoursePart):
+    """A step of the training, with an entry for each framework."""
+
+    title: str
+    why: str
+    entries: Mapping[str, DictionaryEntry]
+
+
+class LaunchCommand(CoursePart):
+    """The command of a launcher."""
+
+    title: str
+    line: str
+    note: str = ""
+
+
+class LaunchExample(CoursePart):
+    """Commands that start the same ranks, which `ranks` describes."""
+
+    ranks: str
+    commands: tuple[LaunchCommand, ...] = Field(strict=False)  # YAML has lists
+
+
+class Dictionary(CoursePart):
+    """The titles of frameworks by name, the steps in their order, and the commands."""
+
+    frameworks: Mapping[str, str]
+    steps: tuple[RecipeStep, ...] = Field(min_length=1, strict=False)
+    launch: LaunchExample
+
+
+def read_dictionary() -> Dictionary:
+    """Read the dictionary. Raises BadInput where its file can't be read, or where a step lacks a framework."""
+    path = config.labs_folder() / DICTIONARY
+    dictionary = catalogue.course_file(path, "the dictionary", Dictionary)
+    for step in dictionary.steps:
+        if set(step.entries) != set(dictionary.frameworks):
+            raise BadInput(f"{path}: the step {step.title!r} should have an entry for each framework.")
+    return dictionary

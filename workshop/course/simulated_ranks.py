@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import ctypes
+import functools
 import io
+import operator
 import pickle
 import sys
 import threading
@@ -76,7 +78,9 @@ def rehearse(
         slow = [rank for rank, thread in enumerate(threads) if thread.is_alive() and rank not in meeting.waiting]
         if slow and not rehearsal.stuck:
             rehearsal.stuck = f"rank {slow[0]} has not come to an end within {seconds:g} s"
-            meeting.give_up(rehearsal.stuck)
+            with meeting.changed:  # all who wait raise Deadlock
+                meeting.stuck = meeting.stuck or rehearsal.stuck
+                meeting.changed.notify_all()
         for rank in slow:  # a loop without end would take a core for as long as this process lives
             ident = ctypes.c_ulong(threads[rank].ident or 0)
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, ctypes.py_object(Deadlock))
@@ -132,12 +136,6 @@ class _Meeting:
         with self.changed:
             self.gone[rank] = how
             self._look(lambda values: values)
-
-    def give_up(self, why: str) -> None:
-        """Have all who wait raise Stuck."""
-        with self.changed:
-            self.stuck = self.stuck or why
-            self.changed.notify_all()
 
     def _look(self, result: Callable[[list[Any]], list[Any]]) -> None:
         """Go on where all ranks stand at the same collective; say so where they never will."""
@@ -252,20 +250,16 @@ def _name(op: Any) -> str:
     mpi = sys.modules.get("mpi4py.MPI")
     if op is None:
         return "SUM"
-    return next((name for name in UFUNCS if mpi is not None and op == getattr(mpi, name)), "")
+    return next((name for name in UFUNCS if mpi is not None and op == getattr(mpi, name)), "another operation")
 
 
 def _operation(op: Any) -> str:
     """The operation, where it isn't the usual one."""
-    name = _name(op)
-    return "" if name == "SUM" else f" of {name or 'another operation'}"
+    return "" if _name(op) == "SUM" else f" of {_name(op)}"
 
 
 def _objects(values: list[Any], op: Any) -> Any:
-    total = values[0]
-    for value in values[1:]:
-        total = total + value if _name(op) == "SUM" else op(total, value)
-    return total
+    return functools.reduce(operator.add if _name(op) == "SUM" else op, values)
 
 
 def _arrays(values: list[np.ndarray], op: Any) -> np.ndarray:

@@ -45,21 +45,27 @@ class SourceCell:
 
     @property
     def is_exercise(self) -> bool:
-        return EXERCISE in self.tags
-
-    @property
-    def tags(self) -> Sequence[str]:
-        return self.metadata.get("tags", [])
+        return EXERCISE in self.metadata.get("tags", [])
 
     @property
     def solved(self) -> str:
-        """The text with its solution, as instructors get it."""
-        return solved(self.text)
+        """The text with its solution and without marks, as instructors get it."""
+        return "\n".join(line for line in self.text.split("\n") if line.strip() not in (BEGIN, END))
 
     @property
     def unsolved(self) -> str:
-        """The text as learners get it."""
-        return unsolved(self.text)
+        """The text as learners get it: the placeholder where a solution is."""
+        lines: list[str] = []
+        inside = False
+        for line in self.text.split("\n"):
+            if line.strip() == BEGIN:
+                inside = True
+                lines.append(line.replace(BEGIN, PLACEHOLDER))
+            elif line.strip() == END:
+                inside = False
+            elif not inside:
+                lines.append(line)
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -134,7 +140,7 @@ def look(text: str) -> tuple[tuple[SourceCell, ...], list[SourceProblem]]:
         problems += _metadata(cell)
         if notebook_cell.cell_type == "code":
             problems += _code(lines, cell)
-            problems += [SourceProblem(*fault) for fault in solution_faults(cell.text, cell.line, cell.is_exercise)]
+            problems += _solution(cell)
         elif notebook_cell.cell_type == "markdown":
             problems += _markdown(cell)
         else:
@@ -149,14 +155,10 @@ def _place(lines: Sequence[str], at: int, cell: Any) -> tuple[int, int]:
     cell_lines = cell.source.split("\n")
     for text in (cell_lines, cell_lines[1:]):  # the first line may be a magic that jupytext made of another language
         for begin in range(at, len(lines) - len(text) + 1):
-            if lines[begin : begin + len(text)] == text and _may_begin(lines, begin, cell.cell_type):
+            below_fence = begin > 0 and lines[begin - 1].startswith("```")
+            if lines[begin : begin + len(text)] == text and (cell.cell_type != "code" or below_fence):
                 return begin, begin + len(text)
     return at, at
-
-
-def _may_begin(lines: Sequence[str], begin: int, kind: str) -> bool:
-    """Code begins below its fence."""
-    return kind != "code" or (begin > 0 and lines[begin - 1].startswith("```"))
 
 
 def _tags(lines: Sequence[str]) -> Iterator[SourceProblem]:
@@ -167,11 +169,8 @@ def _tags(lines: Sequence[str]) -> Iterator[SourceProblem]:
                 tag_list = json.loads(tags[1] or "null")
             except ValueError:
                 tag_list = None
-            words = isinstance(tag_list, list) and all(
-                isinstance(tag, str) and tag and "," not in tag for tag in tag_list
-            )
-            if not words or len(set(tag_list)) < len(tag_list):
-                yield SourceProblem(number, 'tags should be a list of different words, like tags=["exercise"]')
+            if not isinstance(tag_list, list) or not all(isinstance(tag, str) and tag for tag in tag_list):
+                yield SourceProblem(number, 'tags should be a list of words, like tags=["exercise"]')
 
 
 def _metadata(cell: SourceCell) -> Iterator[SourceProblem]:
@@ -185,13 +184,14 @@ def _metadata(cell: SourceCell) -> Iterator[SourceProblem]:
 def _code(lines: Sequence[str], cell: SourceCell) -> Iterator[SourceProblem]:
     """Fences of a code cell that are of another language, or missing."""
     fence = lines[cell.line - 2] if cell.line > 1 else ""
+    behind = cell.line - 1 + len(cell.text.split("\n"))
     if not _PYTHON.fullmatch(fence):
         language = fence.lstrip("` ").split(maxsplit=1)[:1]
         sentence = (
             f"a block of {''.join(language)[:40]!r} would be a cell of another language; write ```python or ```text"
         )
         yield SourceProblem(max(cell.line - 1, 1), sentence)
-    elif not _next(lines, cell).startswith("```"):
+    elif not "".join(lines[behind : behind + 1]).startswith("```"):
         yield SourceProblem(cell.line - 1, "the block that begins here is never closed; it ends with ```")
 
 
@@ -211,72 +211,43 @@ def _markdown(cell: SourceCell) -> Iterator[SourceProblem]:
         yield SourceProblem(block[0], f"the block that begins here is never closed; it ends with {block[1]}")
 
 
-def _next(lines: Sequence[str], cell: SourceCell) -> str:
-    """The first line behind a cell."""
-    behind = cell.line - 1 + len(cell.text.split("\n"))
-    return lines[behind] if behind < len(lines) else ""
-
-
-CellFault = tuple[int, str]  # a line and what is wrong there
-
-
-def solved(text: str) -> str:
-    """A code cell's text with its solution, without marks."""
-    return "\n".join(line for line in text.split("\n") if line.strip() not in (BEGIN, END))
-
-
-def unsolved(text: str) -> str:
-    """A code cell's text as learners get it: the placeholder where a solution is."""
-    lines: list[str] = []
-    inside = False
-    for line in text.split("\n"):
-        if line.strip() == BEGIN:
-            inside = True
-            lines.append(line.replace(BEGIN, PLACEHOLDER))
-        elif line.strip() == END:
-            inside = False
-        elif not inside:
-            lines.append(line)
-    return "\n".join(lines)
-
-
-def solution_faults(text: str, first: int, is_exercise: bool) -> Iterator[CellFault]:
+def _solution(cell: SourceCell) -> Iterator[SourceProblem]:
     """The faults of a code cell: wrong marks, or invalid Python with or without the solution."""
-    marks = list(_marks(text, first))
+    lines = cell.text.split("\n")
+    marks = list(_marks(lines, cell.line))
     yield from marks
-    if not any(line.strip() == BEGIN for line in text.split("\n")):
-        if is_exercise and not marks:
-            sentence = f"an exercise's cell has its solution between lines {BEGIN!r} and {END!r}"
-            yield first, sentence
-    elif not is_exercise:
-        yield first, f'a cell with a solution is an exercise: write ```python tags=["{EXERCISE}"]'
-    if not text.strip():
-        yield first, "a code cell is empty; take it away"
+    if not any(line.strip() == BEGIN for line in lines):
+        if cell.is_exercise and not marks:
+            yield SourceProblem(cell.line, f"an exercise's cell has its solution between lines {BEGIN!r} and {END!r}")
+    elif not cell.is_exercise:
+        sentence = f'a cell with a solution is an exercise: write ```python tags=["{EXERCISE}"]'
+        yield SourceProblem(cell.line, sentence)
+    if not cell.text.strip():
+        yield SourceProblem(cell.line, "a code cell is empty; take it away")
     if marks:
         return
-    line_numbers = [number for number, line in enumerate(_python(text)) if line.strip() not in (BEGIN, END)]
-    wrong = _syntax(solved(text))
-    if wrong is not None:
-        where = line_numbers[wrong[0] - 1] if 0 < wrong[0] <= len(line_numbers) else 0
-        yield first + where, f"the cell is no Python: {wrong[1]}"
-    elif is_exercise and (wrong := _syntax(unsolved(text))) is not None:
-        yield first, f"without its solution the cell is no Python: {wrong[1]}"
+    numbers = [number for number, line in enumerate(lines) if line.strip() not in (BEGIN, END)]
+    if wrong := _syntax(cell.solved):
+        where = numbers[wrong[0] - 1] if 0 < wrong[0] <= len(numbers) else 0
+        yield SourceProblem(cell.line + where, f"the cell is no Python: {wrong[1]}")
+    elif cell.is_exercise and (wrong := _syntax(cell.unsolved)):
+        yield SourceProblem(cell.line, f"without its solution the cell is no Python: {wrong[1]}")
 
 
-def _marks(text: str, first: int) -> Iterator[CellFault]:
+def _marks(lines: Sequence[str], first: int) -> Iterator[SourceProblem]:
     """Marks that don't come in pairs."""
     begun: int | None = None
-    for number, line in enumerate(text.split("\n"), first):
+    for number, line in enumerate(lines, first):
         if line.strip() == BEGIN:
             if begun is not None:
-                yield number, f"a solution begins within the one that began in line {begun}"
+                yield SourceProblem(number, f"a solution begins within the one that began in line {begun}")
             begun = number
         elif line.strip() == END:
             if begun is None:
-                yield number, "a solution ends here that has not begun"
+                yield SourceProblem(number, "a solution ends here that has not begun")
             begun = None
     if begun is not None:
-        yield begun, f"the solution never ends; write {END!r} below it"
+        yield SourceProblem(begun, f"the solution never ends; write {END!r} below it")
 
 
 def _python(text: str) -> list[str]:

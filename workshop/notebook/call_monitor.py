@@ -1,8 +1,5 @@
 """One cell on all ranks, until it has ended: its output, the stop button, the time limit, and ranks that wait in a
-collective for somebody who won't come.
-
-An ipyparallel client of a session's controller, for the notebook that calls functions on its ranks.
-"""
+collective for somebody who won't come. `Ranks` is the ipyparallel client by which a notebook calls them."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, Literal
 
@@ -64,34 +61,11 @@ class Stop:
 
 
 @dataclass(frozen=True)
-class CellError:
-    """The error that ended a cell on a rank. `where` has the line, its code, its function ("": none), and whether an
-    earlier cell has it; None where no line of a cell is to blame."""
-
-    type: str
-    message: str
-    where: Mapping[str, Any] | None = None
-    traceback: str = ""
-
-    @property
-    def line(self) -> int | None:
-        return self.where["line"] if self.where else None
-
-    def __str__(self) -> str:
-        what = f"{self.type}: {self.message}" if self.message else self.type
-        if self.type == cells.TOO_MUCH:
-            what = f"the cell {self.message} and was stopped"
-        return f"{what} ({place(self.where)})" if self.where else what
-
-
-@dataclass(frozen=True)
 class RankResult:
-    """The result of a cell on a rank, with its output. `value` is the return value of a called function."""
+    """The result of a cell on a rank: its error in words, or the return `value` of a called function."""
 
     rank: int
-    ok: bool
-    error: CellError | None
-    output: str
+    error: str | None = None
     value: Any = None
 
 
@@ -115,6 +89,14 @@ def place(where: Mapping[str, Any], quote: str = "") -> str:
     return f"{inside}line {where['line']}{whose}: {quote}{where['code']}{quote}"
 
 
+def error_words(error: Mapping[str, Any]) -> str:
+    """The error that ended a cell on a rank, with its line, where a line of a cell is to blame."""
+    words = f"{error['type']}: {error['message']}" if error["message"] else str(error["type"])
+    if error["type"] == cells.TOO_MUCH:
+        words = f"the cell {error['message']} and was stopped"
+    return f"{words} ({place(error['where'])})" if error["where"] else words
+
+
 def these(ranks: Sequence[int], capital: bool = False) -> str:
     """Ranks in words: rank 1, ranks 0-3."""
     words = f"rank{'' if len(ranks) == 1 else 's'} {ranges(ranks).replace(',', ', ')}"
@@ -126,7 +108,7 @@ def errors(results: Sequence[RankResult]) -> list[str]:
     groups: dict[str, list[int]] = {}
     for result in results:
         if result.error is not None:
-            groups.setdefault(str(result.error), []).append(result.rank)
+            groups.setdefault(result.error, []).append(result.rank)
     lines = [f"{these(ranks)}: {error}" for error, ranks in groups.items()]
     more = len(lines) - MOST_KINDS
     return lines if more <= 0 else [*lines[:MOST_KINDS], f"and {count(more, 'other error')}"]
@@ -213,34 +195,25 @@ class CallMonitor:
         seconds = int(now - self._began)
         if seconds < PATIENT:
             return
-        running = self._running
         done = f"; {these(sorted(self._ended))} ended" if self._ended else ""
-        text = f"{these(running, capital=True)} still running, {seconds} s{done}"
-        self._output.status = text
+        self._output.status = f"{these(self._running, capital=True)} still running, {seconds} s{done}"
 
     def _result(self, rank: int) -> RankResult:
-        error_fields: Any
+        answer: Any
         try:
-            error_fields = self._results[rank].get(0)
-        except ipp.error.RemoteError as error:
-            error_fields = {"type": error.ename, "message": error.evalue, "where": None, "traceback": ""}
-            self._dead = self._dead or error.ename == "EngineError"
-        except ipp.error.EngineError:
-            error_fields = {"type": "EngineError", "message": "its process has ended", "where": None, "traceback": ""}
-            self._dead = True
-        except Exception as error:  # a value that can't be brought here
-            error_fields = {"type": type(error).__name__, "message": str(error), "where": None, "traceback": ""}
+            answer = self._results[rank].get(0)
+        except Exception as error:  # of a rank's end, or of a value that can't be brought here
+            name, message = type(error).__name__, str(error)
+            if isinstance(error, ipp.error.RemoteError):
+                name, message = error.ename, error.evalue
+            elif isinstance(error, ipp.error.EngineError):
+                name, message = "EngineError", "its process has ended"
+            self._dead = self._dead or name == "EngineError"
+            answer = {"type": name, "message": message, "where": None}
         value = None
-        if isinstance(error_fields, Mapping) and "value" in error_fields:
-            error_fields, value = error_fields["error"], error_fields["value"]
-        error = (
-            None
-            if error_fields is None
-            else CellError(
-                error_fields["type"], error_fields["message"], error_fields["where"], error_fields["traceback"]
-            )
-        )
-        return RankResult(rank, error is None, error, "", value)
+        if isinstance(answer, Mapping) and "value" in answer:
+            answer, value = answer["error"], answer["value"]
+        return RankResult(rank, error_words(answer) if answer else None, value)
 
     def _last_words(self) -> None:
         """Take the output that is still on its way, also output that arrived late."""
@@ -251,10 +224,7 @@ class CallMonitor:
         for rank, result in enumerate(self._results):
             for name in ("stdout", "stderr"):
                 if late := result.metadata[name]:
-                    self._output.ranks[rank].write(late)
-        for rank, ended in self._ended.items():
-            printed = "".join(self._output.ranks[rank].printed)
-            self._ended[rank] = replace(ended, output=printed)
+                    self._output.ranks[rank].tail.write(late)
 
 
 def describe_end(watched: CallResult, size: int, seconds: float) -> list[str]:
@@ -272,9 +242,8 @@ def describe_end(watched: CallResult, size: int, seconds: float) -> list[str]:
             groups.setdefault(f"in {place(at, '`')}" if at else "", []).append(rank)
     if watched.why == "left":
         how = "waited for others that no longer come" if watched.deaf else f"had not ended {WAITED:g} s later"
-        lines += [f"{these(ranks, capital=True)} {how}{', ' if at else ''}{at}." for at, ranks in groups.items()]
-        return lines
-    finished = [result.rank for result in own_results if result.ok]
+        return lines + [f"{these(ranks, capital=True)} {how}{', ' if at else ''}{at}." for at, ranks in groups.items()]
+    finished = [result.rank for result in own_results if result.error is None]
     were = [f"{these(finished)} had finished"] if finished else []
     for at, ranks in groups.items():
         were.append(f"{these(ranks)} {'was' if len(ranks) == 1 else 'were'} {at or 'still running'}")
@@ -291,8 +260,7 @@ class Ranks:
     """A line to the ranks that are up: an ipyparallel client, and their engines' ids in rank order."""
 
     def __init__(self, client: ipp.Client, ids: list[int]) -> None:
-        self.client = client
-        self.ids = ids
+        self.client, self.ids = client, ids
         self._closed = False
 
     @property

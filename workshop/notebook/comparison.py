@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
+from workshop.core import words as say
 from workshop.core.errors import BadInput
 from workshop.notebook import display
 from workshop.notebook.display import CardsDisplay, FiguresDisplay
@@ -21,13 +23,10 @@ from workshop.sessions import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 MOST = 8  # runs: as many colours as can be told apart
 
 
-def compare(*runs: RunShown | int | str) -> ComparisonShown:
+def compare(*runs: RunShown | int) -> ComparisonShown:
     """Compare two to eight runs, each a run of this notebook or a number. Raises BadInput for other values."""
     arguments = list(runs[0]) if len(runs) == 1 and isinstance(runs[0], list | tuple) else list(runs)
     if not 2 <= len(arguments) <= MOST:
@@ -41,8 +40,6 @@ def compare(*runs: RunShown | int | str) -> ComparisonShown:
 def _record(store: Store, run: Any) -> RunRecord:
     if isinstance(run, RunShown):
         return run.record
-    if isinstance(run, str) and run.isascii() and run.isdecimal():
-        run = int(run[:10])
     if not isinstance(run, int) or isinstance(run, bool):
         raise BadInput(f"{run!r:.60} is no run; compare takes what session.run gave, or the number of a run.")
     return client.read(store, run)
@@ -61,19 +58,17 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
     @property
     def results(self) -> list[Row]:
         """The results of the runs in words; the results that differ come first."""
-        return [row for rows in self._results for row in rows]
+        return [*self._results[0], *self._results[1]]
 
     @cached_property
     def _results(self) -> tuple[list[Row], list[Row]]:
         return comparison.results(self.runs)
 
     @property
-    def table(self) -> DataFrame:
+    def table(self) -> pd.DataFrame:
         """Settings that differ, and all metrics; a column for each run."""
-        from pandas import DataFrame
-
         rows = [*self.settings, *self.results]
-        return DataFrame([row[1:] for row in rows], [row[0] for row in rows], self._labels)
+        return pd.DataFrame([row[1:] for row in rows], [row[0] for row in rows], self._labels)
 
     @property
     def name(self) -> str:
@@ -82,8 +77,12 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
     @property
     def figures_by_name(self) -> dict[str, go.Figure]:
         """The curves that the runs have told, all runs in one plot each."""
-        names = comparison.curves(Snapshot(self._store, run) for run in self.runs)
-        return {name: self._curve(name) for name in names}
+        snapshots = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
+        plots = {name: comparison.curve(snapshots, name) for name in comparison.curves(snapshots.values())}
+        return {
+            name: display.titled(plot.update_layout(yaxis_title_text=name), say.capital(name))
+            for name, plot in plots.items()
+        }
 
     def cards(self) -> list[Card]:
         heads = ["", *self._labels]
@@ -97,8 +96,7 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
         if same:
             title = f"The same in all: {len(same)}"
             all_cards.append(Card("same", "", (fold(title, terminal.columns(heads, same)),)))
-        curves = [figure(plot) for plot in list(self.figures_by_name.values())[:1]]
-        return [*all_cards, Card("curve", "", tuple(curves))]
+        return [*all_cards, Card("curve", "", tuple(map(figure, [*self.figures_by_name.values()][:1])))]
 
     @property
     def _labels(self) -> list[str]:
@@ -111,11 +109,6 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
     def _facts(self) -> list[Row]:
         verdicts = [ShownVerdict(run.verdict or {}).get("verdict", "–") for run in self.runs]
         return [("status", *map(ended, self.runs)), ("verdict", *verdicts)]
-
-    def _curve(self, name: str) -> go.Figure:
-        snapshots = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
-        plot = comparison.curve(snapshots, name).update_layout(yaxis_title_text=name)
-        return display.titled(plot, name[:1].upper() + name[1:])
 
 
 NOTHING = "Nothing was set differently: whatever differs is chance, or the machine."

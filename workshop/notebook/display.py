@@ -12,12 +12,12 @@ import os
 import re
 import sys
 import time
-import warnings
 from abc import ABC, abstractmethod
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from html import escape
+from itertools import groupby
 from typing import Any
 from urllib.parse import unquote
 
@@ -25,14 +25,13 @@ import plotly.graph_objects as go
 import plotly.io
 from IPython import get_ipython
 from IPython.display import display, update_display
-from PIL import Image, ImageOps
+from PIL import Image
 from plotly.io.base_renderers import MimetypeRenderer
 
 from workshop.core.errors import BadInput
 from workshop.report import html, terminal
 from workshop.report.cards import Card
 from workshop.report.figures import theme
-from workshop.report.html import alone
 from workshop.report.snapshot import Snapshot
 
 Piece = str | go.Figure  # HTML, or a figure
@@ -48,7 +47,7 @@ def pieces(cards: Iterable[Card], snapshot: Snapshot | None = None) -> Iterator[
     for card in cards:
         if card.title:
             yield html.line(card.title, tone="label")
-        for piece in html.pieces(card.parts, linked=False, source=_Source(snapshot)):
+        for piece in html.pieces(card.parts, linked=False, source=_source(snapshot)):
             yield piece if isinstance(piece, str) else piece["figure"]
 
 
@@ -74,56 +73,47 @@ def titled(plot: go.Figure, title: str) -> go.Figure:
     return copy if height is None else copy.update_layout(height=height + TITLE)
 
 
-class _Source:
-    """The addresses of a card's pictures, which hold the pictures themselves."""
+def _source(snapshot: Snapshot | None) -> Callable[[str], str | None]:
+    """The addresses of a card's pictures, which hold the pictures themselves: empty for a picture that is too large,
+    None for one that isn't there."""
+    room = ALL
 
-    def __init__(self, snapshot: Snapshot | None) -> None:
-        self._snapshot, self._left = snapshot, ALL
+    def address(url: str) -> str | None:
+        nonlocal room
+        data = url
+        if not url.startswith("data:image/"):
+            match = _ARTIFACT.match(url)
+            artifact = snapshot.artifacts.get(unquote(match[1])) if snapshot is not None and match else None
+            if snapshot is None or artifact is None or not artifact.media_type.startswith("image/"):
+                return None
+            data = picture_address(snapshot.read(artifact.name), artifact.media_type)
+        if len(data) > room:
+            return ""
+        room -= len(data)
+        return data
 
-    def __call__(self, url: str) -> str | None:
-        """Empty for a picture that is too large, None for one that isn't there."""
-        address = url if url.startswith("data:image/") else self._read(url)
-        if address is None or len(address) > self._left:
-            return address and ""
-        self._left -= len(address)
-        return address
-
-    def _read(self, url: str) -> str | None:
-        match = _ARTIFACT.match(url)
-        artifact = self._snapshot.artifacts.get(unquote(match[1])) if self._snapshot is not None and match else None
-        if self._snapshot is None or artifact is None or not artifact.media_type.startswith("image/"):
-            return None
-        return picture_address(self._snapshot.read(artifact.name), artifact.media_type)
+    return address
 
 
 LARGEST = 300_000  # characters of one
 SIDES = (840, 420, 210)  # pixels: twice the width at which it is shown, or less
-MOST_PIXELS = 40_000_000  # that are read to make a smaller one
 
 
 def picture_address(data: bytes, kind: str) -> str:
     """A picture itself as an address (`data:...`), of a large one a smaller copy; empty for one that is too large for
     that, or can't be read."""
-    address = _address(data, kind)
-    return address if len(address) <= LARGEST else _smaller(data)
-
-
-def _smaller(data: bytes) -> str:
+    if len(address := _address(data, kind)) <= LARGEST:
+        return address
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # looked at below, before it is decoded
-            opened = Image.open(io.BytesIO(data))
-        if opened.width * opened.height > MOST_PIXELS:
-            return ""
-        image = ImageOps.exif_transpose(opened).convert("RGB")
-        for side in SIDES:
-            image.thumbnail((side, side))
-            buffer = io.BytesIO()
-            image.save(buffer, "JPEG", quality=85)
-            if len(small := _address(buffer.getvalue(), "image/jpeg")) <= LARGEST:
-                return small
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
-        pass
+        image = Image.open(io.BytesIO(data)).convert("RGB")
+    except OSError:
+        return ""
+    for side in SIDES:
+        image.thumbnail((side, side))
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=85)
+        if len(small := _address(buffer.getvalue(), "image/jpeg")) <= LARGEST:
+            return small
     return ""
 
 
@@ -139,6 +129,8 @@ EVERY = 0.4  # seconds between two updates of a live line
 class NotebookDisplay(ABC):
     """Something that shows itself: as words where there are only words, and in a notebook as HTML with figures."""
 
+    _cell: Any = None  # in which it has shown itself by being made
+
     @abstractmethod
     def words(self) -> str:
         """The whole thing as plain text."""
@@ -146,8 +138,6 @@ class NotebookDisplay(ABC):
     @abstractmethod
     def pieces(self) -> Iterable[Piece]:
         """The parts that a notebook shows, from top to bottom."""
-
-    _cell: Any = None  # in which it has shown itself by being made
 
     def __repr__(self) -> str:
         return self.words()
@@ -241,22 +231,14 @@ def show(words: str, pieces: Iterable[Piece]) -> None:
         if words:
             print(words)
         return
-    parts: list[str] = []
-
-    def flush() -> None:
-        nonlocal words
-        if parts or words:
-            display({"text/html": alone("".join(parts)) if parts else "<span></span>", "text/plain": words}, raw=True)
-            parts.clear()
+    for is_html, group in groupby([*([""] if words else []), *pieces], lambda piece: isinstance(piece, str)):
+        if is_html:
+            inner = "".join(map(str, group))
+            display({"text/html": html.alone(inner) if inner else "<span></span>", "text/plain": words}, raw=True)
             words = ""
-
-    for piece in pieces:
-        if isinstance(piece, str):
-            parts.append(piece)
-        else:
-            flush()
-            display(figure_bundle(piece), raw=True)
-    flush()
+            continue
+        for piece in group:
+            display(_bundle(json.loads(theme.on_paper(piece).to_json())), raw=True)
 
 
 class StatusLine:
@@ -270,19 +252,19 @@ class StatusLine:
         self._said = ""
         self._at = float("-inf")
 
-    def update(self, words: str, html: str) -> None:
+    def update(self, words: str, inner: str) -> None:
         if words != self._said and time.monotonic() - self._at >= EVERY:
-            self.last(words, html)
+            self.last(words, inner)
 
     def say(self, sentence: str) -> None:
         self.last(sentence, html.box(html.line(sentence)))
 
-    def last(self, words: str, html: str) -> None:
+    def last(self, words: str, inner: str) -> None:
         self._said, self._at = words, time.monotonic()
         if get_ipython() is None:
             print(words, file=sys.stderr, flush=True)
             return
-        bundle = {"text/html": alone(html), "text/plain": words}
+        bundle = {"text/html": html.alone(inner), "text/plain": words}
         if self._id is None:
             self._id = display(bundle, raw=True, display_id=True).display_id
         else:
@@ -295,12 +277,8 @@ def _cell() -> Any:
     return None if shell is None else shell.execution_count
 
 
-def figure_bundle(figure: go.Figure) -> dict[str, Any]:
-    """A figure as a notebook keeps it; words for where it can't be drawn."""
-    return _bundle(json.loads(theme.on_paper(figure).to_json()))
-
-
 def _bundle(figure: dict[str, Any]) -> dict[str, Any]:
+    """A figure as a notebook keeps it; words for where it can't be drawn."""
     return {PLOTLY: {**figure, "config": {"displayModeBar": False, "responsive": True}}, "text/plain": "(a figure)"}
 
 

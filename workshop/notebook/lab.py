@@ -2,44 +2,49 @@
 
 from __future__ import annotations
 
-import fcntl
 import math
-import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from IPython import get_ipython
 
-from workshop.core import config
 from workshop.core import words as say
 from workshop.core.errors import BadInput
-from workshop.course import catalogue, description, exercise_checks, learner, notebook_checks, source
+from workshop.course import catalogue, description, exercise_checks, learner, notebook, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
+from workshop.notebook import ranks
 from workshop.notebook.display import CALM, GOOD, NEARLY, Message, NotebookDisplay, Piece
 from workshop.notebook.request import plain, unknown
-from workshop.notebook.session import notebook_store
+from workshop.notebook.session import attach, notebook_store
 from workshop.report import html
 from workshop.store.records import LabProgress
 from workshop.store.store import Store
 
 GRACE = 5.0  # seconds beyond a check's own limit: ranks are asked, and answer
 STOPPED = "You stopped"  # how a sentence begins that a stopped check ends with
-NOTEBOOK = "JPY_SESSION_NAME"  # the path of a kernel's notebook, as Jupyter's server sets it
+WELCOME = (
+    "You have been here before: what was right is kept. Names are not, neither here nor on the ranks, so run the cells "
+    "from the top."
+)
 
 _LIST = "<ul>{}</ul>"
-_open: dict[Path, int] = {}  # locks that this kernel holds; they go with it
+_opened: set[tuple[str, str]] = set()  # learners and labs in this kernel
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """IPython calls this in our kernels at their start, while the page is loading: the first cell needn't wait for
+    imports. Without a session, `%%ranks` tells what is missing."""
+    shell.register_magics(ranks.UnattachedMagics)
 
 
 def lab(name: str) -> NotebookLab:
     """The lab with that folder name, like "kmeans"; shows its goals and your progress. Raises BadInput for an unknown
     lab."""
     folder = catalogue.find(name)
-    lab_description = description.read(folder)
-    return NotebookLab(folder, lab_description, notebook_store())
+    return NotebookLab(folder, description.read(folder), notebook_store())
 
 
 class NotebookLab(NotebookDisplay):
@@ -50,8 +55,10 @@ class NotebookLab(NotebookDisplay):
         self.described = described
         self._folder, self._store = folder, store
         self._learner = learner.name()
-        self._known = notebook_checks.predicted(folder)
-        self._notes = list(_notes(self._learner, self.name, bool(self._entries("notebook"))))
+        self._known = notebook.predicted(folder)
+        opened = (self._learner, self.name)
+        self._again = opened not in _opened and bool(self._entries("notebook"))
+        _opened.add(opened)
         store.keep_opened(self._learner, self.name)
 
     def predict(self, id: str, value: Any = MISSING) -> None:
@@ -97,24 +104,22 @@ class NotebookLab(NotebookDisplay):
                 f"The solution of {id} opens after {exercise_checks.SOLVED} checks in a row that are not right; there "
                 f'are {wrong}. Try it, and call lab.check("{id}").'
             )
-        code = notebook_checks.solution(source.read(self._folder / source.FILE), id)
+        code = notebook.solution(source.read(self._folder / source.FILE), id)
         inside = html.line("", f"A solution of {id}") + f"<pre>{escape(code)}</pre>"
         Message(f"A solution of {id}:\n\n{code}\n\n", exercise.reason, CALM, inside).show()
 
     def _exercise(self, id: str) -> Exercise:
         """The exercise of this id. Raises BadInput."""
-        if not isinstance(id, str) or id not in self.described.exercises:
-            raise unknown(f"{id!r:.60}".strip("'"), self.described.exercises, f"an exercise of lab {self.name}")
-        exercise = exercise_checks.load(self._folder).get(id)
-        if exercise is None:
-            raise BadInput(
-                f"{self._folder / exercise_checks.CHECKS} has no check for {id}; tell whoever made this lab."
-            )
+        if id not in self.described.exercises:
+            raise unknown(id, self.described.exercises, f"an exercise of lab {self.name}")
+        if (exercise := exercise_checks.load(self._folder).get(id)) is None:
+            raise BadInput(f"{self._folder} has no check for {id}; tell whoever made this lab.")
         return exercise
 
     def words(self) -> str:
         described = self.described
-        lines = [f"Lab {described.number}: {described.title}, about {described.minutes} minutes", *self._notes]
+        lines = [f"Lab {described.number}: {described.title}, about {described.minutes} minutes"]
+        lines += [WELCOME] if self._again else []
         lines += [f"- {goal}" for goal in described.goals]
         lines += [f"Exercise {id}: {state}" for id, state, _ in self._states()]
         return "\n".join(lines)
@@ -133,7 +138,7 @@ class NotebookLab(NotebookDisplay):
                 for id, state, look in states
             )
             parts.append(html.line("Exercises:") + _LIST.format(marks))
-        parts += [html.line(note, tone="note") for note in self._notes]
+        parts += [html.line(WELCOME, tone="note")] if self._again else []
         yield html.box("".join(parts))
 
     def _states(self) -> Iterable[tuple[str, str, str]]:
@@ -149,9 +154,8 @@ class NotebookLab(NotebookDisplay):
                 yield id, f"not right yet, after {say.count(entry.tries, 'check')}", NEARLY
 
     def _check_prediction(self, id: str) -> None:
-        if not isinstance(id, str) or id not in self._known:
-            names = self._known or ("none",)
-            raise unknown(f"{id!r:.60}".strip("'"), names, f"a prediction of lab {self.name}")
+        if id not in self._known:
+            raise unknown(id, self._known, f"a prediction of lab {self.name}")
 
     def _entries(self, kind: str) -> dict[str, LabProgress]:
         return {entry.item: entry for entry in self._store.progress(self._learner, self.name) if entry.kind == kind}
@@ -174,12 +178,10 @@ class NotebookLab(NotebookDisplay):
             return
         remaining = [other for other, state, _ in self._states() if state != "right"]
         more = f"Left in this lab: {say.listed(remaining)}." if remaining else "All exercises of this lab are right."
-        Message(f"{id} is right", f"{_after(entry)}{more}", GOOD).show()
+        after = f"After {entry.tries} checks. " if entry.tries > 1 else ""
+        Message(f"{id} is right", f"{after}{more}", GOOD).show()
 
     def _on_ranks(self, exercise: Exercise) -> CheckOutcome:
-        from workshop.notebook.ranks import RanksFailed
-        from workshop.notebook.session import attach
-
         cells = attach().ranks
         text = (self._folder / exercise_checks.CHECKS).read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory(prefix="workshop-check-") as folder:
@@ -188,58 +190,14 @@ class NotebookLab(NotebookDisplay):
                 answers = cells.call(
                     exercise_checks.check_on_ranks, *arguments, seconds=exercise_checks.CHECK_SECONDS + GRACE
                 )
-            except RanksFailed as failed:
+            except ranks.RanksFailed as failed:
                 if any(line.startswith(STOPPED) for line in str(failed).splitlines()):
                     raise
-                first = exercise_checks.what_was_told(Path(folder))
-                if first is None:
+                if (first := exercise_checks.what_was_told(Path(folder))) is None:
                     return CheckOutcome("late", str(failed))
                 rank, outcome = first
                 return CheckOutcome(outcome.kind, f"Rank {rank}: {outcome.sentence} {failed}")
-        kind, sentence = answers[0]
-        return CheckOutcome(kind, sentence)
-
-
-def _after(entry: LabProgress) -> str:
-    return f"After {entry.tries} checks. " if entry.tries > 1 else ""
-
-
-def _notes(whose: str, name: str, before: bool) -> Iterable[str]:
-    """Notes for a learner who opens a lab again, or in two notebooks."""
-    notebook_name = Path(os.environ.get(NOTEBOOK, "")).name or "another notebook"
-    path = config.home() / "open" / f"{'-'.join(part.encode().hex() for part in (whose, name))}.lock"
-    if path in _open:
-        return
-    other = _mark_open(path, notebook_name)
-    if other is not None:
-        yield f"This lab is open in {other}, too: both keep the same progress, and each has ranks of its own."
-    elif before:
-        yield (
-            "You have been here before: what was right is kept. Names are not, neither here nor on the ranks, so run "
-            "the cells from the top."
-        )
-
-
-def _mark_open(path: Path, notebook_name: str) -> str | None:
-    """Mark this lab as open in this kernel until the kernel ends. Returns the other notebook's name where the lab is
-    open there."""
-    try:
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError:  # nobody can tell then, and nothing depends on it
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        try:
-            return os.read(handle, 200).decode("utf-8", "replace") or "another notebook"
-        finally:
-            os.close(handle)
-    _open[path] = handle
-    with suppress(OSError):  # of a full disk: others hear that another notebook has it, not which one
-        os.truncate(handle, 0)
-        os.write(handle, notebook_name.encode()[:200])
-    return None
+        return CheckOutcome(*answers[0])
 
 
 CLOSE = 0.1  # of what was measured: so far off is a good guess
@@ -250,16 +208,13 @@ def read_guess(id: str, value: Any) -> Any:
     """A guess or a measured value as the store keeps it; None where there is none. Raises BadInput."""
     if value is MISSING or value is None or value is ...:
         return None
-    plain_value = plain(value)
-    if hasattr(plain_value, "tolist"):
-        plain_value = plain_value.tolist()
-    if isinstance(plain_value, float) and not math.isfinite(plain_value):
-        raise BadInput(f"{id} is {plain_value}, which is no number to compare with; look at how it was worked out.")
-    if isinstance(plain_value, str | bool | int | float | list | tuple | dict):
-        return list(plain_value) if isinstance(plain_value, tuple) else plain_value
-    raise BadInput(
-        f"{id} is a {type(plain_value).__name__}; a guess is a number or a word, as in lab.predict({id!r}, 1.5)."
-    )
+    guess = value.tolist() if hasattr(value, "tolist") else plain(value)
+    if isinstance(guess, float) and not math.isfinite(guess):
+        raise BadInput(f"{id} is {guess}, which is no number to compare with; look at how it was worked out.")
+    if not isinstance(guess, str | bool | int | float | list | tuple | dict):
+        example = f"a guess is a number or a word, as in lab.predict({id!r}, 1.5)"
+        raise BadInput(f"{id} is a {type(guess).__name__}; {example}.")
+    return list(guess) if isinstance(guess, tuple) else guess
 
 
 def predicted(id: str, guess: Any, entry: Mapping[str, Any]) -> Message:
@@ -309,14 +264,12 @@ def in_words(value: Any) -> str:
 
 def _distance(guess: Any, measured: Any) -> tuple[str, bool]:
     """The distance of a guess from the measured value, and whether that is close."""
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (guess, measured))
-    if not numbers:
-        same = guess == measured
-        return ("As you guessed." if same else "Something else than you guessed."), same
+    if guess == measured:
+        return "As you guessed.", True
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in (guess, measured)):
+        return "Something else than you guessed.", False
     off = guess - measured
     way = "high" if off > 0 else "low"
-    if off == 0:
-        return "As you guessed.", True
     if abs(off) <= CLOSE * abs(measured):
         return "That is close.", True
     if measured * guess <= 0:

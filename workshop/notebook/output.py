@@ -13,6 +13,8 @@ from html import escape
 from typing import Any
 from uuid import uuid4
 
+from IPython import get_ipython
+from IPython.display import publish_display_data
 from rich.color import parse_rgb_hex
 from rich.console import Console
 from rich.style import Style
@@ -105,18 +107,15 @@ class OutputTail:
         self._lines.clear()
 
     @property
+    def note(self) -> str:
+        """How many lines are left out; "" for none."""
+        lines = f"{quantity(self.left_out)} {count(self.left_out, 'line').split()[1]}"
+        return f"({lines} before these left out)" if self.left_out else ""
+
+    @property
     def text(self) -> str:
         """All that is kept; the last line may not have ended yet."""
         return "\n".join([*self._lines, *([self._last] if self._last else [])])
-
-
-@dataclass
-class _DisplayOutput:
-    """A figure or table of a rank."""
-
-    data: Mapping[str, Any]
-    metadata: Mapping[str, Any]
-    id: str | None
 
 
 @dataclass
@@ -124,8 +123,7 @@ class OfRank:
     """The output of one rank."""
 
     tail: OutputTail = field(default_factory=OutputTail)
-    printed: list[str] = field(default_factory=list)
-    displays: list[_DisplayOutput] = field(default_factory=list)
+    displays: list[Mapping[str, Any]] = field(default_factory=list)  # messages with a figure or table
     where: Mapping[str, Any] | None = None  # the line in which it stays
     _clear: bool = False  # at the next output
 
@@ -142,31 +140,22 @@ class OfRank:
             return
         self._cleared()
         if cells.TEXT in data:
-            self.write(data[cells.TEXT])
+            self.tail.write(data[cells.TEXT])
         elif set(data) <= {"text/plain"}:
-            self.write(f"{data.get('text/plain', '')}\n")
+            self.tail.write(f"{data.get('text/plain', '')}\n")
         else:
-            self._show(data, content)
-
-    def write(self, text: str) -> None:
-        self.printed.append(text)
-        self.tail.write(text)
+            more = content.get("transient") or {}
+            if not more.get("update"):
+                self.displays.append(content)
+            elif (id := more.get("display_id")) is not None:
+                same = [(output.get("transient") or {}).get("display_id") == id for output in self.displays]
+                self.displays = [content if new else old for new, old in zip(same, self.displays, strict=True)]
 
     def _cleared(self) -> None:
         if self._clear:
             self.tail.clear()
             self.displays.clear()
             self._clear = False
-
-    def _show(self, data: Mapping[str, Any], content: Mapping[str, Any]) -> None:
-        more = content.get("transient") or {}
-        new_output = _DisplayOutput(data, content.get("metadata") or {}, more.get("display_id"))
-        same = [n for n, output in enumerate(self.displays) if output.id is not None and output.id == new_output.id]
-        if more.get("update"):
-            for place in same:
-                self.displays[place] = new_output
-        else:
-            self.displays.append(new_output)
 
 
 class Output:
@@ -198,9 +187,10 @@ class Output:
         if not _can_redraw() or (not now and time.monotonic() < self._next):
             return
         contents = self.html(), self.plain()
-        if contents != self._drawn and (self._id is not None or contents != ("", "")):
-            self._publish({"text/html": contents[0], "text/plain": contents[1]})
-            self._drawn = contents
+        if contents != self._drawn:
+            update, self._id, self._drawn = self._id is not None, self._id or uuid4().hex, contents
+            data = {"text/html": contents[0], "text/plain": contents[1]}
+            publish_display_data(data, transient={"display_id": self._id}, update=update)
         self._next = time.monotonic() + max(OFTEN, len(contents[0]) / PACE)
 
     def finish(self) -> None:
@@ -209,23 +199,21 @@ class Output:
         if not _can_redraw() and (text := self.plain(notes=False)):
             print(text)
         self.draw(now=True)
-        from IPython.display import publish_display_data
-
         for rank, rank_output in enumerate(self.ranks):
             if rank_output.displays:
                 label = f"rank {rank}"
                 publish_display_data({"text/html": _NOTE.format(label), "text/plain": f"{label}:"})
             for output in rank_output.displays:
-                publish_display_data(dict(output.data), dict(output.metadata))
+                publish_display_data(dict(output["data"]), dict(output.get("metadata") or {}))
 
     def html(self) -> str:
         """All that is to be seen, escaped."""
         parts = [_NOTE.format(escape(note)) for note in self._notes]
         for rank, rank_output in enumerate(self.ranks):
             if text := rank_output.tail.text:
-                before = f"{_left_out(rank_output.tail)}\n" if rank_output.tail.left_out else ""
-                block = f'<span style="opacity:.65">{before}</span>{as_html(text)}' if before else as_html(text)
-                parts.append(_BLOCK.format(line=_LINE, label=f"rank {rank}", text=block))
+                note = rank_output.tail.note
+                before = f'<span style="opacity:.65">{note}\n</span>' if note else ""
+                parts.append(_BLOCK.format(line=_LINE, label=f"rank {rank}", text=f"{before}{as_html(text)}"))
         if self.status:
             parts.append(_NOTE.format(escape(self.status)))
         return "".join(parts)
@@ -235,25 +223,11 @@ class Output:
         lines = list(self._notes) if notes else []
         for rank, rank_output in enumerate(self.ranks):
             if text := rank_output.tail.text:
-                if rank_output.tail.left_out:
-                    lines.append(f"rank {rank} | {_left_out(rank_output.tail)}")
-                lines += [f"rank {rank} | {line}" for line in without_escapes(text).split("\n")]
+                shown_lines = [*filter(None, [rank_output.tail.note]), *without_escapes(text).split("\n")]
+                lines += [f"rank {rank} | {line}" for line in shown_lines]
         return "\n".join([*lines, *([self.status] if self.status else [])])
-
-    def _publish(self, data: Mapping[str, str]) -> None:
-        from IPython.display import publish_display_data
-
-        update = self._id is not None
-        self._id = self._id or uuid4().hex
-        publish_display_data(dict(data), transient={"display_id": self._id}, update=update)
-
-
-def _left_out(tail: OutputTail) -> str:
-    return f"({quantity(tail.left_out)} {count(tail.left_out, 'line').split()[1]} before these left out)"
 
 
 def _can_redraw() -> bool:
     """Whether this is a notebook's kernel; a terminal would print each drawing."""
-    from IPython import get_ipython
-
     return getattr(get_ipython(), "kernel", None) is not None

@@ -27,28 +27,31 @@ NOTICED = 5.0  # seconds within which a conductor has noticed that ranks are gon
 LOOK = 0.1  # seconds between looks at the store
 GONE = "the names on them are gone, so run the cells above again"
 LATER = "The next cell has them as soon as they are up"  # of new ranks that nobody waits for
-STUCK = "ranks were stuck in a cell"
 
 
 class RanksFailed(WorkshopError):
     """A cell did not end well on all ranks; says on which ones, and why."""
 
 
-def placement(other: Placement) -> Placement:
-    """A placement with as many ranks as the other, but no more than this machine has cores, and with the same MPI."""
-    cores = len(os.sched_getaffinity(0))
-    return Placement(ranks=min(other.ranks, max(cores, LEAST)), mpi=other.mpi)
+def end(conductor: subprocess.Popen[bytes]) -> None:
+    """End a private session. Where that takes longer than there is time, its conductor ends it by itself."""
+    conductor.send_signal(lifecycle.END)
+    with suppress(subprocess.TimeoutExpired):
+        conductor.wait(ENDS)
 
 
 class OwnRanks:
     """At most one private session at a time, and the line to its ranks."""
 
-    def __init__(self, store: Store, where: Placement) -> None:
+    def __init__(self, store: Store, session: Placement) -> None:
+        """As many ranks as the session has that the notebook is attached to, but no more than this machine has cores,
+        and with the same MPI."""
+        cores = len(os.sched_getaffinity(0))
         self.line: Ranks | None = None  # to the ranks that were up last
         self.bound: Ranks | None = None  # those on which `rank`, `size` and `comm` are bound
         self.anew = False  # whether `comm` may hold what a broken cell has sent
-        self._placement = where
         self._store = store
+        self._placement = Placement(ranks=min(session.ranks, max(cores, LEAST)), mpi=session.mpi)
         self._session: SessionRecord | None = None
         self._conductor: subprocess.Popen[bytes] | None = None
         self._who: Who = ()  # the ranks that were up last
@@ -70,12 +73,12 @@ class OwnRanks:
         try:
             line = self.up(stop)
         except WorkshopError:
-            if stop():
-                raise RanksFailed(f"You stopped the cell while ranks were being replaced. {LATER}.") from None
-            raise
+            if not stop():
+                raise
+            raise RanksFailed(f"You stopped the cell while ranks were being replaced. {LATER}.") from None
         output.status = ""
         if self._told not in (None, line):
-            why = STUCK if self._stuck else self._record().message
+            why = "ranks were stuck in a cell" if self._stuck else self._record().message
             output.note(f"The ranks were replaced since the last cell{f' ({why})' if why else ''}: {GONE}.")
             self.anew = False
         self._told, self._stuck = line, False
@@ -116,9 +119,8 @@ class OwnRanks:
         if self._conductor is None or self._conductor.poll() is not None:
             failed = self._session is not None and (now := self._record()).state == "failed" and now.message.rstrip(".")
             why = f" ({failed})" if failed else ""
-            raise WorkshopError(
-                f"The session of this notebook's ranks has died{why}; run the cell again to get new ones."
-            )
+            gone = f"The session of this notebook's ranks has died{why}"
+            raise WorkshopError(f"{gone}; run the cell again to get new ones.")
 
     def up(self, give_up: Callable[[], bool] = lambda: False) -> Ranks:
         """A line to the running ranks, a new object after they were replaced. Waits while ranks start, until `give_up`.
@@ -136,10 +138,8 @@ class OwnRanks:
                 raise WorkshopError("Waiting for new ranks was given up.")
             if time.monotonic() > deadline:
                 self.close()
-                raise WorkshopError(
-                    f"This notebook had no ranks within {UP:g} s ({session.message or session.state}); run the cell "
-                    "again to start others."
-                )
+                how = f"within {UP:g} s ({session.message or session.state})"
+                raise WorkshopError(f"This notebook had no ranks {how}; run the cell again to start others.")
             time.sleep(LOOK)
 
     def replace(self, died: bool, output: Output) -> list[str]:
@@ -157,10 +157,8 @@ class OwnRanks:
                     self._end_stuck()
                 line = self.up(stop)
             except WorkshopError as gone:  # with all of their session, or nobody waits for them
-                sentence = (
-                    f"You stopped waiting for new ranks. {LATER}; {GONE.partition(',')[0]}." if stop() else str(gone)
-                )
-                return [*lines, sentence]
+                stopped = f"You stopped waiting for new ranks. {LATER}; {GONE.partition(',')[0]}."
+                return [*lines, stopped if stop() else str(gone)]
         self._told, self._stuck, self.anew = line, False, False
         all_of = f"All {count(line.size, 'rank')} were replaced in {time.monotonic() - began:.1f} s"
         return [*lines, f"{all_of}: {GONE}."]
@@ -192,16 +190,11 @@ class OwnRanks:
     def close(self) -> None:
         """End them. Where that takes long, their conductor ends them without us."""
         atexit.unregister(self.close)
-        session, self._session = self._session, None
-        conductor, self._conductor = self._conductor, None
-        if conductor is not None:
-            conductor.send_signal(lifecycle.END)
         self._disconnect()
         self._who, self._told, self.anew = (), None, False
-        if conductor is None:
-            return
-        with suppress(subprocess.TimeoutExpired):
-            conductor.wait(ENDS)
-        with suppress(WorkshopError):
-            if session is not None and conductor.returncode not in (None, 0):  # it was killed, and nobody else comes by
-                lifecycle.clean_up(self._store, session)
+        if self._conductor is not None and self._session is not None:
+            end(self._conductor)
+            with suppress(WorkshopError):
+                if self._conductor.returncode not in (None, 0):  # it was killed, and nobody else comes by
+                    lifecycle.clean_up(self._store, self._session)
+        self._session = self._conductor = None

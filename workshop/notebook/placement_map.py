@@ -6,8 +6,9 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from string import ascii_uppercase
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import machines
@@ -22,14 +23,11 @@ from workshop.report.cards import Card, figure
 from workshop.report.figures.machine import WIDTH, machine_picture
 from workshop.report.machine_picture import placement_cards
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
 MOST_HOSTS = 256  # of a number of hosts, which get names of their own
 COLUMNS = ("rank", "host", "local_rank", "packages", "numa", "cores", "units")
 
 
-def place(machine: str = "this", **fields: Any) -> PlacementShown:
+def place(machine: str | Path = "this", **fields: Any) -> PlacementShown:
     """Where the ranks of a placement would run on this machine, or on one that is described (`2x4x2`: two sockets of
     four cores with two hardware threads each; or a file of lstopo's XML).
 
@@ -41,7 +39,12 @@ def place(machine: str = "this", **fields: Any) -> PlacementShown:
     for name in named_fields:
         if name not in FIELDS:
             raise unknown(name, ("machine", *FIELDS), "a field of a placement")
-    described = machines.read(_machine(machine))
+    if str(machine).endswith(".xml"):
+        try:
+            machine = Path(machine).read_text()
+        except (OSError, UnicodeError) as error:
+            raise BadInput(f"{machine} can't be read ({error}); give what lstopo has exported as XML.") from None
+    described = machines.read(str(machine))
     placement = Placement.parse(_read(named_fields)) if named_fields else default_for(described.cores)
     return PlacementShown(placement, described, mapper.predict(placement, described))
 
@@ -50,35 +53,16 @@ def _read(named_fields: dict[str, Any]) -> dict[str, Any]:
     number = named_fields.get("hosts")
     if isinstance(number, int) and not isinstance(number, bool):
         if not 1 <= number <= MOST_HOSTS:
-            raise BadInput(
-                f"hosts is {number}: it should be a number from 1 to {MOST_HOSTS}, or like 'hostA:2,hostB:2'."
-            )
+            like = f"a number from 1 to {MOST_HOSTS}, or like 'hostA:2,hostB:2'"
+            raise BadInput(f"hosts is {number}: it should be {like}.")
         ranks = Placement.parse(placing({"ranks": named_fields.get("ranks", number)})).ranks
-        slots = -(-ranks // number)
-        named_fields = {
-            **named_fields,
-            "ranks": ranks,
-            "hosts": [Host(name=_name(at, number), slots=slots) for at in range(number)],
-        }
+        names = ascii_uppercase[:number] if number <= len(ascii_uppercase) else range(1, number + 1)
+        hosts = [Host(name=f"host{name}", slots=-(-ranks // number)) for name in names]
+        named_fields = {**named_fields, "ranks": ranks, "hosts": hosts}
     read = placing(named_fields)
     if read.get("hosts") and "ranks" not in read:
         read["ranks"] = sum(host.get("slots", 1) for host in read["hosts"])
     return read
-
-
-def _name(at: int, number: int) -> str:
-    return f"host{ascii_uppercase[at]}" if number <= len(ascii_uppercase) else f"host{at + 1}"
-
-
-def _machine(machine: Any) -> str:
-    """The given machine: its numbers, or the text of its file. Raises BadInput."""
-    text = str(machine)
-    if not text.endswith(".xml"):
-        return text
-    try:
-        return Path(text).read_text()
-    except (OSError, UnicodeError) as error:
-        raise BadInput(f"{text[:200]} can't be read ({error}); give what lstopo has exported as XML.") from None
 
 
 class PlacementShown(CardsDisplay):
@@ -111,10 +95,8 @@ class PlacementShown(CardsDisplay):
         return command_lines.commands(self.placement, self._described, self.prediction)
 
     @property
-    def table(self) -> DataFrame:
-        from pandas import DataFrame
-
-        return DataFrame([{name: report.get(name) for name in COLUMNS} for report in self.ranks], columns=list(COLUMNS))
+    def table(self) -> pd.DataFrame:
+        return pd.DataFrame(self.ranks, columns=list(COLUMNS))
 
     @property
     def figure(self) -> go.Figure:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import ipyparallel as ipp
@@ -25,24 +24,22 @@ from workshop.notebook.call_monitor import (
     DEAF,
     CallMonitor,
     CallResult,
-    CellError,
     RankResult,
     Stop,
     describe_end,
     errors,
 )
 from workshop.notebook.output import Output
-from workshop.notebook.own_ranks import OwnRanks, RanksFailed, placement
+from workshop.notebook.own_ranks import OwnRanks, RanksFailed
 
 if TYPE_CHECKING:
     from ipyparallel import DirectView
     from ipyparallel.client.magics import ParallelMagics
 
-    from workshop.notebook.session import Session
     from workshop.store.records import SessionRecord
     from workshop.store.store import Store
 
-__all__ = ["SECONDS", "CellError", "Cells", "RankResult", "RanksFailed", "cells", "errors"]
+__all__ = ["SECONDS", "Cells", "RankResult", "RanksFailed", "cells", "errors"]
 
 SECONDS = 300.0  # that a cell may take where nobody says otherwise
 BOUND = 15.0  # seconds within which names are bound on ranks
@@ -50,22 +47,14 @@ LONGEST = 24 * 3600.0
 _cells: Cells | None = None  # of the one session that this kernel is attached to
 
 
-def cells(session: Session) -> Cells:
+def cells(store: Store, session: SessionRecord) -> Cells:
     """The kernel's one `Cells`. Attaching to another session ends the ranks that were for the first one."""
     global _cells
-    record = session.record
-    if _cells is None or _cells.session_id != record.id:
+    if _cells is None or _cells.session_id != session.id:
         if _cells is not None:
-            _cells.close()
-        _cells = Cells(session.store, record)
+            _cells.own_ranks.close()
+        _cells = Cells(store, session)
     return _cells
-
-
-def checked(seconds: float) -> float:
-    """A time limit. Raises BadInput."""
-    if not 0 < seconds <= LONGEST:
-        raise BadInput(f"seconds is {seconds:g}: it should be more than 0 and at most {LONGEST:.0f}, which is a day.")
-    return seconds
 
 
 class Cells:
@@ -73,7 +62,7 @@ class Cells:
 
     def __init__(self, store: Store, session: SessionRecord) -> None:
         self.session_id = session.id
-        self._ranks = OwnRanks(store, placement(Placement.parse(session.placement)))
+        self.own_ranks = OwnRanks(store, Placement.parse(session.placement))
 
     def run(self, code: str, seconds: float = SECONDS) -> list[RankResult]:
         """Run a cell on all ranks and show what they print; returns how it ended on each, in rank order.
@@ -100,23 +89,23 @@ class Cells:
 
     def view(self, output: Output, stop: Callable[[], bool]) -> DirectView:
         """ipyparallel's view on this notebook's own ranks, in rank order; `rank`, `size` and `comm` are bound there."""
-        ranks = self._ranks.ready(output, stop)
-        if self._ranks.bound is not ranks or self._ranks.anew:  # else they may be busy with what nobody waits for
+        ranks = self.own_ranks.ready(output, stop)
+        if self.own_ranks.bound is not ranks or self.own_ranks.anew:  # else they may be busy with what nobody waits for
             try:
-                ranks.view.apply_async(rank_side.bind, os.getcwd(), self._ranks.anew).get(BOUND)
+                ranks.view.apply_async(rank_side.bind, os.getcwd(), self.own_ranks.anew).get(BOUND)
             except (TimeoutError, ipp.error.IPythonError) as error:
                 raise WorkshopError(
                     f"The ranks don't answer ({type(error).__name__}); wait for what they do, then run the cell again."
                 ) from None
-            self._ranks.bound, self._ranks.anew = ranks, False
+            self.own_ranks.bound, self.own_ranks.anew = ranks, False
         return ranks.view
 
     def interrupt(self) -> list[str]:
         """Interrupt this notebook's own ranks, and replace them where one doesn't react. Returns a sentence on it."""
-        ranks = self._ranks.line
+        ranks = self.own_ranks.line
         if ranks is None:
             return []
-        self._ranks.anew = True
+        self.own_ranks.anew = True
         output, client = Output(), ranks.client
         with Stop():
             try:
@@ -125,35 +114,34 @@ class Cells:
                 while client.outstanding and ranks.alive and time.monotonic() < deadline:
                     time.sleep(0.05)
                 if client.outstanding or not ranks.alive:
-                    return self._ranks.replace(not ranks.alive, output)
+                    return self.own_ranks.replace(not ranks.alive, output)
                 return ["The ranks keep their names."]
             finally:
                 output.finish()
-
-    def close(self) -> None:
-        """End this notebook's own ranks."""
-        self._ranks.close()
 
     def _do(
         self, function: Callable[..., Any], arguments: tuple[Any, ...], seconds: float
     ) -> tuple[CallResult, list[str]]:
         """Call a function of `engine.cells` on all ranks. Returns its results and a sentence on them."""
-        checked(seconds)
+        if not 0 < seconds <= LONGEST:
+            raise BadInput(
+                f"seconds is {seconds:g}: it should be more than 0 and at most {LONGEST:.0f}, which is a day."
+            )
         output = Output()
         with Stop() as stop:
             try:
-                ranks = self._ranks.ready(output, stop)
+                ranks = self.own_ranks.ready(output, stop)
                 output.begin(ranks.size)
                 views = map(ranks.client.direct_view, ranks.ids)
-                calls = [view.apply_async(function, *arguments, self._ranks.anew) for view in views]
-                self._ranks.bound, self._ranks.anew = ranks, False
-                watched = CallMonitor(ranks, calls, output, seconds, self._ranks.check).until_ended(stop)
+                calls = [view.apply_async(function, *arguments, self.own_ranks.anew) for view in views]
+                self.own_ranks.bound, self.own_ranks.anew = ranks, False
+                watched = CallMonitor(ranks, calls, output, seconds, self.own_ranks.check).until_ended(stop)
                 output.status = ""
                 lines = describe_end(watched, ranks.size, seconds)
                 if watched.deaf or watched.why == "died":
-                    lines += self._ranks.replace(watched.why == "died", output)
+                    lines += self.own_ranks.replace(watched.why == "died", output)
                 elif lines:
-                    self._ranks.anew = True
+                    self.own_ranks.anew = True
                     if watched.why:
                         lines.append("The ranks keep their names.")
                 return watched, lines
@@ -161,13 +149,10 @@ class Cells:
                 output.finish()
 
 
-FIRST = "# %%ranks\n"  # in the place of the magic's line, so that lines have the numbers that the notebook shows
-
-
-def register(session: Session) -> None:
-    """Give this notebook `%%ranks` and `%%px` on the ranks of a session."""
+def register(its_cells: Callable[[], Cells]) -> None:
+    """Give this notebook `%%ranks` and `%%px`."""
     shell = get_ipython()
-    shell.register_magics(CellMagics(shell, session))
+    shell.register_magics(CellMagics(shell, its_cells))
 
 
 @magics_class
@@ -182,14 +167,14 @@ class UnattachedMagics(Magics):
 
 @magics_class
 class CellMagics(Magics):
-    def __init__(self, shell: Any, session: Session) -> None:
+    def __init__(self, shell: Any, its_cells: Callable[[], Cells]) -> None:
         super().__init__(shell=shell)
-        self._session = session
+        self._cells = its_cells
         self._parallel: ParallelMagics | None = None
 
     @no_var_expand
     @magic_arguments("%ranks")
-    @argument("--seconds", default=str(SECONDS), help="time limit of the cell; default: 300")
+    @argument("--seconds", type=float, default=SECONDS, help="time limit of the cell; default: 300")
     @cell_magic("ranks")
     def cell_ranks(self, line: str, cell: str) -> None:
         """Run this cell on all ranks, at the same time.
@@ -200,9 +185,15 @@ class CellMagics(Magics):
 
         The ranks are this notebook's own, and are started by the first such cell.
         """
-        options = _parsed(self.cell_ranks, line)
-        results = cells(self._session).run(_numbered(cell), _seconds(options.seconds))
-        if lines := errors(results):
+        try:
+            options = parse_argstring(self.cell_ranks, line)
+        except UsageError as error:
+            raise BadInput(
+                f"%%ranks: {error}; its line may have --seconds N, like --seconds 30, the code is below it."
+            ) from None
+        if not re.match(r"\s*%%", cell):  # a second magic has to come first itself
+            cell = f"# %%ranks\n{cell}"  # lines have the numbers that the notebook shows
+        if lines := errors(self._cells().run(cell, options.seconds)):
             raise RanksFailed("\n".join(lines))
 
     # ipyparallel's own, on the ranks that are up now.
@@ -235,13 +226,9 @@ class CellMagics(Magics):
         return self._parallel_magic("autopx", line)
 
     def _parallel_magic(self, name: str, *arguments: str) -> Any:
-        with self._on_ranks() as parallel:
-            return getattr(parallel, name)(*arguments)
-
-    @contextmanager
-    def _on_ranks(self) -> Iterator[ParallelMagics]:
-        """ipyparallel's magics on the ranks that are up now. Ranks that an interrupt leaves stuck are replaced."""
-        rank_cells = cells(self._session)
+        """One of ipyparallel's magics on the ranks that are up now. Ranks that an interrupt leaves stuck are
+        replaced."""
+        rank_cells = self._cells()
         output = Output()
         with Stop() as stop:
             try:
@@ -249,7 +236,7 @@ class CellMagics(Magics):
             finally:
                 output.finish()
         try:
-            yield self._on(view)
+            return getattr(self._on(view), name)(*arguments)
         except KeyboardInterrupt:
             raise RanksFailed("\n".join(["You stopped the cell.", *rank_cells.interrupt()])) from None
         except UsageError as error:
@@ -269,24 +256,3 @@ class CellMagics(Magics):
                 for name in ("verbose", "stream_output", "progress_after_seconds", "signal_on_interrupt"):
                     setattr(self._parallel, name, getattr(old, name))
         return self._parallel
-
-
-def _parsed(function: Callable[..., Any], line: str) -> Any:
-    """The options of a cell. Raises BadInput."""
-    try:
-        return parse_argstring(function, line)
-    except UsageError as error:
-        raise BadInput(f"%%ranks: {error}; its line may have --seconds N, the code is below it.") from None
-
-
-def _seconds(text: str) -> float:
-    try:
-        return checked(float(text))
-    except ValueError:
-        raise BadInput(f"--seconds is {text!r}: it should be a number of seconds, like --seconds 30.") from None
-
-
-def _numbered(cell: str) -> str:
-    """A cell's code with lines numbered as the notebook does, where %%ranks is the first one. A second magic has to
-    come first itself."""
-    return cell if re.match(r"\s*%%", cell) else FIRST + cell

@@ -43,16 +43,11 @@ FLAGS = ("measured", "oversubscribe", "weak")  # options that take no value
 
 def parted(chosen: Workload, names: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The params of a workload and the fields of a placement, out of names of both. Raises BadInput for a name that is
-    neither, with the one that it is likely to mean, and for one that could be both."""
+    neither, with the one that it is likely to mean."""
     params, fields = {}, {}
     model_fields = chosen.params.model_fields
     for name, value in names.items():
         field = ALIASES.get(name, name)
-        if name in model_fields and field in FIELDS:
-            raise BadInput(
-                f"{name} is a setting of {chosen.name} and a field of placements; give one or the other on the command "
-                f"line (workshop run {chosen.name})."
-            )
         if name in model_fields:
             params[name] = param(model_fields[name], value)
         elif field in FIELDS:
@@ -72,8 +67,11 @@ def placing(fields: Mapping[str, Any]) -> dict[str, Any]:
     read = {name: plain(value) for name, value in fields.items()}
     if isinstance(read.get("mpi"), str):
         read["mpi"] = implementation(read["mpi"]).name
-    if "hosts" in read:
-        read["hosts"] = hosts(read["hosts"])
+    if isinstance(hosts := read.get("hosts"), str):
+        hosts = hosts_from(hosts)
+    if isinstance(hosts, Sequence):  # each is like 'hostA:2', a `Host` or a mapping
+        several = ([host] if isinstance(host, Mapping | Host) else hosts_from(str(host)) for host in hosts)
+        read["hosts"] = [dict(host) for part in several for host in part]
     if isinstance(read.get("map_by"), str):
         read |= mapping_fields(read["map_by"], f"map_by {read['map_by']}")
     if isinstance(variables := read.get("environment"), Mapping):
@@ -87,24 +85,12 @@ def on_top(base: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]
     return {**base, **fields, "environment": variables}
 
 
-def hosts(value: Any) -> list[dict[str, Any]]:
-    """Hosts from words (`hostA:2,hostB:2`) or a list of such, of `Host` or of mappings. Raises BadInput."""
-    if isinstance(value, str):
-        return [host.model_dump() for host in hosts_from(value)]
-    if not isinstance(value, Sequence | None):
-        raise BadInput(f"hosts is {value!r}: it should be like 'hostA:2,hostB:2'.")
-    return [
-        host
-        for item in value or ()
-        for host in ([dict(item)] if isinstance(item, Mapping | Host) else hosts(str(item)))
-    ]
-
-
 def param(field: FieldInfo, value: Any) -> Any:
     """A value as the workload's model takes it: numbers of NumPy as Python's, paths and runs as text; where text is
     wanted a number is written, and a list with commas."""
     value = plain(value)
-    if str not in _kinds(field.annotation):
+    union = get_origin(field.annotation) in (Union, UnionType)
+    if str not in (get_args(field.annotation) if union else (field.annotation,)):
         return value
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
@@ -143,11 +129,6 @@ def _named(words: list[str]) -> Iterator[str]:
             yield f"{name}={_SWITCH.get(value, value if _BARE.fullmatch(value) else repr(value))}"
     if variables:
         yield f"environment={variables}"
-
-
-def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """The types of a field, each type of a union like "X | None" by itself."""
-    return get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
 
 
 ENDS = 30.0  # seconds within which a run that was cancelled has ended
@@ -245,6 +226,12 @@ class Latest:
         return [(name, value) for name, value in values if value is not None][:3]
 
 
+def progress_share(run: RunRecord) -> float:
+    """How much of a run is done; 0 where it hasn't said so."""
+    done, total = run.progress or (0, 0)
+    return min(max(done / total, 0.0), 1.0) if total > 0 else 0.0
+
+
 def _going_on(store: Store, run: RunRecord, latest: Latest) -> tuple[str, str]:
     """A run that hasn't ended, in words and as HTML."""
     title = f"Run {run.id}: {workload_title(run.workload)} on {Placement.parse(run.placement).describe()}"
@@ -252,8 +239,7 @@ def _going_on(store: Store, run: RunRecord, latest: Latest) -> tuple[str, str]:
         waits = f"{turn(store, run)} {state_words(store.session(run.session_id))}"
         return f"{title}: waiting. {waits}", html.box(f"{html.line(title)}{html.muted(f'Waiting. {waits}')}")
     bar, words = "<progress></progress>", latest.activity.words(run) or STATUS[run.status]
-    if run.progress and run.progress[1] > 0:
-        share = min(max(run.progress[0] / run.progress[1], 0.0), 1.0)
+    if share := progress_share(run):
         bar = f'<progress max="1" value="{share:.4f}"></progress>'
         words = f"{words} · {say.percent(share)}"
     metrics = ", ".join(f"{name} {value}" for name, value in latest.look())

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import atexit
 import socket
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
 from IPython import get_ipython
 
 from workshop.core import config, topology
@@ -18,24 +18,21 @@ from workshop.core import words as say
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
+from workshop.notebook import own_ranks, ranks, studies
 from workshop.notebook.display import NotebookDisplay, Piece, StatusLine, draw_offline
-from workshop.notebook.request import ATTACH, follow, parted, submit
+from workshop.notebook.request import ATTACH, dashboard, follow, parted, submit
 from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
 from workshop.report import html
 from workshop.report.activity import duration
 from workshop.report.analysis.threads import asked_threads
 from workshop.report.sentences import SESSION, state_words
-from workshop.sessions import lifecycle
+from workshop.sessions import client, lifecycle
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from workshop.notebook.quiz import QuizWidget
-    from workshop.notebook.ranks import Cells
-    from workshop.notebook.studies import StudyShown
 
 
 RANKS_UP = 30.0  # seconds in which ranks that are being started have reported themselves
@@ -56,19 +53,15 @@ class Session(NotebookDisplay):
     """A session that is up, as a notebook holds it."""
 
     def __init__(self, store: Store, record: SessionRecord) -> None:
-        self._store = store
+        self.store = store
         self._id = record.id
         self.name = record.name
         self.private = record.private
 
     @property
-    def store(self) -> Store:
-        return self._store
-
-    @property
     def record(self) -> SessionRecord:
         """The store's present record."""
-        return self._store.session(self._id)
+        return self.store.session(self._id)
 
     @property
     def placement(self) -> Placement:
@@ -91,29 +84,23 @@ class Session(NotebookDisplay):
         is returned like any other and shows its error. The stop button cancels it. Raises BadInput for what can't be
         run, WorkshopError where the session is gone.
         """
-        session = self.up()
-        chosen = workload_of(workload)
+        session, chosen = self.up(), workload_of(workload)
         params, fields = parted(chosen, names)
-        whose = learner.identity(self._store)
-        run = submit(self._store, session, chosen, params, fields, whose, measured)
+        run = submit(self.store, session, chosen, params, fields, learner.identity(self.store), measured)
         line = StatusLine()
-        run_shown = RunShown(self._store, follow(self._store, run, line))
+        run_shown = RunShown(self.store, follow(self.store, run, line))
         run_shown.show_at(line)
         return run_shown
 
-    def study(self, kind: str, workload: str | None = None, /, **names: Any) -> StudyShown:
+    def study(self, kind: str, workload: str | None = None, /, **names: Any) -> studies.StudyShown:
         """Run a study and wait for its end; shows how far it is, and then its verdict and figure. See `studies.study`
         for what each kind takes."""
-        from workshop.notebook.studies import study
+        return studies.study(self.store, self.up(), kind, workload, names)
 
-        return study(self, kind, workload, names)
-
-    def runs(self) -> DataFrame:
+    def runs(self) -> pd.DataFrame:
         """Your own runs in this session, the newest first."""
-        from pandas import DataFrame
-
-        whose = learner.identity(self._store)
-        own_runs = self._store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
+        whose = learner.identity(self.store)
+        own_runs = self.store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
         rows = [
             {
                 "run": run.id,
@@ -126,19 +113,14 @@ class Session(NotebookDisplay):
             }
             for run in own_runs
         ]
-        return DataFrame(rows, columns=["run", "workload", "status", "placement", "seconds", "verdict", "queued"])
+        return pd.DataFrame(rows, columns=["run", "workload", "status", "placement", "seconds", "verdict", "queued"])
 
     def get(self, number: int) -> RunShown:
         """Any run, by its number. Raises BadInput where there is none."""
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise BadInput(f"{number!r:.60} is no run's number.")
-        from workshop.sessions import client
-
-        return RunShown(self._store, client.read(self._store, number))
+        return RunShown(self.store, client.read(self.store, number))
 
     def rank_map(self) -> RankMapShown:
-        """Where the ranks that are up run, as they report themselves: figure and table. Raises BadInput where none
-        are."""
+        """Where the ranks that are up run, as they report it: figure and table. Raises BadInput where none are."""
         now = self._await_record(lambda now: now.rank_map is not None)
         return RankMapShown(f"Session {now.name}", now.machine, now.rank_map, asked_threads(now.placement))
 
@@ -150,26 +132,21 @@ class Session(NotebookDisplay):
         """
         from workshop.notebook.quiz import QuizWidget
         from workshop.quiz import reader, self_study
-        from workshop.quiz import reader as quiz_reader
 
         path = reader.find(name)
-        whose = self_study.QuizLearner(learner.identity(self._store), learner.name())
-        deck = quiz_reader.read_cached(path)
-        questions = deck if everything else deck.brief()
-        return QuizWidget(self._store, questions, whose, self._id, path.parent)
+        whose = self_study.QuizLearner(learner.identity(self.store), learner.name())
+        deck = reader.read_cached(path)
+        return QuizWidget(self.store, deck if everything else deck.brief(), whose, self._id, path.parent)
 
     @property
     def cores(self) -> int:
-        """How many cores there are for ranks on the session's machine, or on each of its hosts. Raises WorkshopError
-        where it hasn't told in time what it is on."""
+        """The cores for ranks on its machine, or on each of its hosts. Raises WorkshopError where it hasn't told."""
         return cores_of(self._await_record(lambda now: bool(now.machine.get("units"))))
 
     @property
-    def ranks(self) -> Cells:
+    def ranks(self) -> ranks.Cells:
         """The ranks that this notebook's `%%ranks` cells run on."""
-        from workshop.notebook.ranks import cells
-
-        return cells(self)
+        return ranks.cells(self.store, self.record)
 
     def words(self) -> str:
         now = self.record
@@ -179,19 +156,17 @@ class Session(NotebookDisplay):
         )
 
     def pieces(self) -> Iterable[Piece]:
-        from workshop.notebook.request import dashboard
-
         now = self.record
         kind = "private, ends with this notebook" if now.private else "shared"
         lines = [html.line(f"Session {now.name}", tone="heading"), html.line(f"{state_words(now)} It is {kind}.")]
         if not now.up:
             lines = [lines[0], html.line(f"{SESSION[now.state]} Take another one with `{ATTACH}`.", tone="alarm")]
-        waiting = len(self._store.queue(now.id))
+        waiting = len(self.store.queue(now.id))
         lines.append(html.line(Placement.parse(now.placement).describe(), "Placement"))
         lines.append(html.line(self._where(now), "Where"))
         if waiting:
             lines.append(html.line(f"{say.count(waiting, 'run')} waiting", "Queue"))
-        if whose := learner.identity(self._store):
+        if whose := learner.identity(self.store):
             lines.append(html.line(whose.nickname, "You are"))
         if address := dashboard("/session"):
             lines.append(f"<div>{html.link(address, 'Its page on the dashboard', target='_blank')}</div>")
@@ -209,18 +184,16 @@ class Session(NotebookDisplay):
     def _where(self, now: SessionRecord) -> str:
         """Its hosts, or this machine with its cores."""
         machines = topology.machines(now.machine)
-        hosts = list(dict.fromkeys(report["host"] for report in (now.rank_map or {}).get("ranks") or [])) or list(
-            machines
-        )
+        hosts = dict.fromkeys(report["host"] for report in (now.rank_map or {}).get("ranks") or [])
         cores = sum(len({row["core"] for row in host_machine.get("units") or []}) for host_machine in machines.values())
-        name = say.listed(hosts) or socket.gethostname()
+        name = say.listed(hosts or machines) or socket.gethostname()
         return f"on {name}" + (f", {say.count(cores, 'core')}" if cores else "")
 
 
 RANKS = 2  # of a private session
-ENDS = 4.0  # seconds for a private session's end: Jupyter gives a kernel five
 NEXT = "`workshop.attach()` without a name takes the newest that is up, or starts one of your own"
 
+_open = cache(Store.open)
 _attached: Session | None = None  # what this notebook is attached to
 
 
@@ -234,43 +207,34 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
     global _attached
     if name is not None and private:
         raise BadInput("attach takes the name of a session or private=True, not both.")
-    if _attached is not None and _is_meant(_attached, name, private):
-        return _attached
+    with suppress(WorkshopError):  # another state folder, or a database that is gone
+        now = _attached.record if _attached is not None else None
+        if now is not None and now.up and name in (None, now.name) and (now.private or not private):
+            return _attached
     learner.name()  # one that can't be is refused before anything starts
     store = notebook_store()
-    record_found = None if private else _named(store, name) if name is not None else _newest(store)
+    record_found = None if private else _session_up(store, name)
     record = record_found or _start(store, "You asked for" if private else "No session is up, so this starts")
     draw_offline()
-    _attached = Session(store, record)
+    session = _attached = Session(store, record)
     if get_ipython() is not None:
-        from workshop.notebook import ranks
-
-        ranks.register(_attached)
-    return _attached
+        ranks.register(lambda: session.ranks)
+    return session
 
 
-def _is_meant(attached: Session, name: str | None, private: bool) -> bool:
-    """Whether the session that is held is still up, and the one that is asked for."""
-    try:
-        record = attached.record
-    except WorkshopError:  # another state folder, or a database that is gone
-        return False
-    return record.up and (name is None or record.name == name) and (record.private or not private)
-
-
-def _newest(store: Store) -> SessionRecord | None:
-    up = [session for session in store.sessions() if session.up and not session.private]
-    return max(up, key=lambda session: session.created_at, default=None)
-
-
-def _named(store: Store, name: str) -> SessionRecord:
-    by_name = {session.name: session for session in store.sessions()}
-    if name not in by_name:
-        up = ", ".join(session.name for session in by_name.values() if session.up and not session.private)
-        raise BadInput(f"There is no session {name!r}; {f'up are {up}, and' if up else 'none is up;'} {NEXT}.")
-    if not by_name[name].up:
-        raise BadInput(f"Session {name} is {by_name[name].state}; {NEXT}.")
-    return by_name[name]
+def _session_up(store: Store, name: str | None) -> SessionRecord | None:
+    """The session of that name; without a name the shared one that was started last."""
+    sessions = store.sessions()
+    shared = [session for session in sessions if session.up and not session.private]
+    if name is None:
+        return max(shared, key=lambda session: session.created_at, default=None)
+    session = next((session for session in sessions if session.name == name), None)
+    if session is None:
+        up = f"up are {', '.join(session.name for session in shared)}, and" if shared else "none is up;"
+        raise BadInput(f"There is no session {name!r}; {up} {NEXT}.")
+    if not session.up:
+        raise BadInput(f"Session {name} is {session.state}; {NEXT}.")
+    return session
 
 
 def _start(store: Store, why: str) -> SessionRecord:
@@ -280,7 +244,7 @@ def _start(store: Store, why: str) -> SessionRecord:
     status.say(f"{message} It takes a few seconds.")
     name = lifecycle.private_name("notebook")
     session, conductor = lifecycle.start_session(store, name, Placement(ranks=RANKS), private=True, attached=True)
-    atexit.register(_end, conductor)
+    atexit.register(own_ranks.end, conductor)
     try:
         ready = lifecycle.wait_ready(store, session, conductor)
     except BaseException:
@@ -290,19 +254,7 @@ def _start(store: Store, why: str) -> SessionRecord:
     return ready
 
 
-def _end(conductor: subprocess.Popen[bytes]) -> None:
-    """End a private session; where that takes longer than there is time, its conductor ends it by itself."""
-    conductor.send_signal(lifecycle.END)
-    with suppress(subprocess.TimeoutExpired):
-        conductor.wait(ENDS)
-
-
 def notebook_store() -> Store:
     """The store of this process's state folder, opened once, because a database server allows only so many connections.
     Raises BadInput where it can't be opened."""
     return _open(config.database_url())
-
-
-@cache
-def _open(url: str) -> Store:
-    return Store.open(url)

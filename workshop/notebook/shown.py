@@ -6,9 +6,10 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import words as say
@@ -22,6 +23,7 @@ from workshop.report import html
 from workshop.report.activity import duration
 from workshop.report.analysis.threads import threads_of
 from workshop.report.cards import Card
+from workshop.report.endings import failure_words
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
 from workshop.report.panels.run_metrics import curve_names
@@ -31,9 +33,6 @@ from workshop.report.snapshot import Snapshot
 from workshop.sessions import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 class ShownVerdict(dict[str, str]):
@@ -73,8 +72,8 @@ class RunMetrics(dict[str, Any]):
 
     def __missing__(self, name: str) -> Any:
         if not self:
-            why = f": {sentence}" if (sentence := error_of(self._run)) else ""
-            raise BadInput(f"Run {self._run.id} is {self._run.status} and has no metrics{why}.".replace("..", "."))
+            why = f": {error_of(self._run)}" if self._run.error else "."
+            raise BadInput(f"Run {self._run.id} is {self._run.status} and has no metrics{why}")
         raise BadInput(f"Run {self._run.id} ({self._run.workload}) has no metric {name!r}; {nearest(name, self)}")
 
 
@@ -99,16 +98,11 @@ class Files(Mapping[str, bytes]):
 
 
 def error_of(run: RunRecord) -> str:
-    """A run's error in one sentence; empty where it has none."""
-    if not run.error:
-        return ""
-    where = "" if run.error.get("rank") is None else f"rank {run.error['rank']} on {run.error['host']}: "
-    sentence = f"{where}{run.error['type']}: {run.error['message']}".strip().split("\n", 1)[0]
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+    """A run's error in one line; empty where it has none."""
+    return failure_words(run).partition("\n")[0]
 
 
 LIMIT = 200_000  # events in a table unless somebody asks for more
-PAGE = 50_000  # events that are read at once
 FEW = 8  # metrics that a run shows by itself
 SHOWN_ELSEWHERE = frozenset(("machine", "predicted"))  # panels that `rank_map` and `workshop.place` show
 LOOKS = {"completed": "good", "failed": "bad", "interrupted": "bad", "cancelled": "nearly"}
@@ -122,6 +116,7 @@ class RunShown(ResultDisplay):
     def __init__(self, store: Store, record: RunRecord) -> None:
         self.store = store
         self._record = record
+        self._last: Snapshot | None = None
 
     @property
     def record(self) -> RunRecord:
@@ -167,30 +162,22 @@ class RunShown(ResultDisplay):
         """The files that it has kept: `run.artifacts["quantised.png"]` are its bytes."""
         return Files(self._snapshot)
 
-    def events(self, name: str | None = None, rank: int | None = None, limit: int | None = LIMIT) -> DataFrame:
+    def events(self, name: str | None = None, rank: int | None = None, limit: int | None = LIMIT) -> pd.DataFrame:
         """The events of ranks: rank, name, step, time (seconds since the run's first event) and value, in the order of
         arrival; at most the first `limit` ones, with a note where there are more (None: all). Raises BadInput for an
         unknown name."""
-        from pandas import DataFrame
-
         if name is not None and name not in (event_names := self.store.event_names(self.id)):
             raise BadInput(f"Run {self.id} told no events {name!r}; {nearest(name, event_names)}")
-        names = None if name is None else [name]
-        columns: dict[str, list[Any]] = {column: [] for column in ("rank", "name", "step", "time", "value")}
-        began, after, remaining = self._snapshot.began or 0.0, 0, float("inf") if limit is None else max(limit, 0)
-        while remaining > 0 and (page := self.store.events(self.id, names, rank, after, int(min(PAGE, remaining)))):
-            for column, values in columns.items():
-                values += [getattr(event, column) for event in page]
-            after, remaining = page[-1].id, remaining - len(page)
-        if remaining <= 0 and self.store.events(self.id, names, rank, after, 1):
-            total = say.quantity(self.store.last_event_id(self.id))
-            print(
-                f"The first {say.quantity(limit or 0)} events; the run told {total} in all. Ask by name or rank for "
-                "fewer, or with limit=None for all.",
-                file=sys.stderr,
-            )
-        table = DataFrame(columns).astype({"step": "Int64"})
-        table["time"] -= began
+        total = self.store.last_event_id(self.id)
+        events = self.store.events(self.id, None if name is None else [name], rank, limit=(limit or total) + 1)
+        if limit is not None and len(events) > limit:
+            events.pop()
+            first = f"The first {say.quantity(limit)} events; the run told {say.quantity(total)} in all."
+            print(f"{first} Ask by name or rank for fewer, or with limit=None for all.", file=sys.stderr)
+        columns = ("rank", "name", "step", "time", "value")
+        rows = [[getattr(event, column) for column in columns] for event in events]
+        table = pd.DataFrame(rows, columns=columns).astype({"step": "Int64"})
+        table["time"] -= self._snapshot.began or 0.0
         return table
 
     @property
@@ -222,10 +209,9 @@ class RunShown(ResultDisplay):
 
     def head(self) -> str:
         run = self.record
-        lines = [self.title_line(f"{title(run)}: {ended(run)}")]
-        verdict_lines = self.verdict.lines() if self.verdict else []
-        error = [html.line(self.error, "Error", "alarm")] if self.error else []
-        lines += [*verdict_lines[:1], *error, *verdict_lines[1:]]
+        lines = [self.title_line(f"{title(run)}: {ended(run)}"), *(self.verdict.lines() if self.verdict else ())]
+        if self.error:
+            lines.insert(2, html.line(self.error, "Error", "alarm"))
         if metrics := self._main():
             lines.append(html.tiles(metrics))
         lines += [html.line(notice, "Notice", "alarm") for notice in run.notices]
@@ -234,55 +220,46 @@ class RunShown(ResultDisplay):
     def preview(self) -> Iterable[Piece]:
         """The run's pictures and its first figure."""
         snapshot = self._snapshot
-        own_panels = [
-            panel.show for panel in snapshot.own_panels if panel.section == "result" and panel.comparison is not None
-        ]
-        panel_cards = [card for show in own_panels for card in _panel_cards(show, snapshot)]
-        pictures = [
-            replace(card, parts=tuple(p for p in card.parts if p["kind"] == "pictures")) for card in panel_cards
-        ]
-        yield from display.pieces([card for card in pictures if card.parts], snapshot)
+        panels_shown = (panel for panel in snapshot.own_panels if panel.section == "result" and panel.comparison)
+        for card in (card for panel in panels_shown for card in _panel_cards(panel.show, snapshot)):
+            if pictures := tuple(part for part in card.parts if part["kind"] == "pictures"):
+                yield from display.pieces([replace(card, parts=pictures)], snapshot)
         yield from super().preview()
 
     def _main(self) -> list[dict[str, str]]:
         """A few metrics, the most important ones."""
-        fit = [metric for metric in metrics_of(self.record) if len(metric["value"]) <= LONGEST_VALUE]
-        return fit[:FEW]
+        return [metric for metric in metrics_of(self.record) if len(metric["value"]) <= LONGEST_VALUE][:FEW]
 
     @property
     def _snapshot(self) -> Snapshot:
-        return self._last_snapshot if self._record.ended else Snapshot(self.store, self.record)
-
-    @cached_property
-    def _last_snapshot(self) -> Snapshot:
-        return Snapshot(self.store, self._record)
+        """As it is now; of a run that has ended always the same."""
+        if self._last is None or not self._last.run.ended:
+            self._last = Snapshot(self.store, self.record)
+        return self._last
 
     @property
     def figures_by_name(self) -> Mapping[str, go.Figure]:
-        return self._last_figures if self._record.ended else figures_of(self._snapshot)
-
-    @cached_property
-    def _last_figures(self) -> dict[str, go.Figure]:
-        return figures_of(self._last_snapshot)
+        return figures_of(self._snapshot)
 
 
+@lru_cache(maxsize=4)
 def figures_of(snapshot: Snapshot) -> dict[str, go.Figure]:
     """All figures of a run's page by the names of their cards: ways of learning and curves first, which say most, but
     curves of a single point last."""
-    panels_shown = panels(snapshot)
     all_figures = display.figures(
         card
-        for panel in panels_shown
+        for panel in panels(snapshot)
         if panel.name not in SHOWN_ELSEWHERE
         for card in _panel_cards(panel.show, snapshot)
     )
     first = ["ways", *curve_names(snapshot.workload, snapshot.totals)]
     names = [name for name in dict.fromkeys([*first, *all_figures]) if name in all_figures]
-    return {name: all_figures[name] for name in sorted(names, key=lambda name: _is_point(all_figures[name]))}
 
+    def is_point(name: str) -> bool:
+        traces = all_figures[name].data
+        return all(trace.type == "scatter" and trace.y is not None and len(trace.y) == 1 for trace in traces)
 
-def _is_point(plot: go.Figure) -> bool:
-    return all(trace.type == "scatter" and len(trace.y if trace.y is not None else ()) == 1 for trace in plot.data)
+    return {name: all_figures[name] for name in sorted(names, key=is_point)}
 
 
 def title(run: RunRecord) -> str:
@@ -312,11 +289,7 @@ class RankMapShown(CardsDisplay):
     """A measured rank map: each rank has reported itself. Raises BadInput where there is none."""
 
     def __init__(
-        self,
-        whose: str,
-        machine: Mapping[str, Any] | None,
-        rank_map: Mapping[str, Any] | None,
-        threads: int,
+        self, whose: str, machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, threads: int
     ) -> None:
         if not (rank_map or {}).get("ranks"):
             raise BadInput(f"{whose} has no rank map: none of its ranks has reported itself.")
@@ -328,11 +301,9 @@ class RankMapShown(CardsDisplay):
         return go.Figure(display.figures(self._cards)["machine"])
 
     @property
-    def table(self) -> DataFrame:
+    def table(self) -> pd.DataFrame:
         """A row for each rank: host, process, and the units, cores, packages and NUMA nodes that it may use."""
-        from pandas import DataFrame
-
-        return DataFrame([{name: report.get(name) for name in COLUMNS} for report in self.ranks])
+        return pd.DataFrame(self.ranks, columns=list(COLUMNS))
 
     def cards(self) -> list[Card]:
         return self._cards

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import words as say
@@ -21,7 +22,7 @@ from workshop.course import learner
 from workshop.extension import Workload, load
 from workshop.notebook import display
 from workshop.notebook.display import ResultDisplay, StatusLine
-from workshop.notebook.request import CellStopped, dashboard, parted, plain, unknown
+from workshop.notebook.request import CellStopped, dashboard, parted, plain, progress_share, unknown
 from workshop.notebook.shown import ShownVerdict
 from workshop.registry import studies
 from workshop.registry import workload as workload_of
@@ -31,21 +32,13 @@ from workshop.store.records import Identity, SessionRecord, StudyRecord
 from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards as cards_of
-from workshop.study.kinds import expected, title
-from workshop.study.runner import Progress, check_place
 from workshop.study.trials import Plan
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from workshop.notebook.session import Session
-
 
 MINUTES = 30.0  # that one of its runs may take
 RECENT = 50  # studies among which one's own that was stopped is looked for
 
 
-def study(session: Session, kind: str, workload: str | None, names: Mapping[str, Any]) -> StudyShown:
+def study(store: Store, record: SessionRecord, kind: str, workload: str | None, names: Mapping[str, Any]) -> StudyShown:
     """Run a study of a `kind` to its end.
 
     "scaling" takes `workload`, `ranks` (a list), `weak`, `repeats`; "grid" `workload`, `vary` (name -> values),
@@ -55,25 +48,26 @@ def study(session: Session, kind: str, workload: str | None, names: Mapping[str,
     """
     wanted_kind = studies().get(kind)
     if wanted_kind is None or not wanted_kind.plan:
-        problem = f"there is no kind of study {kind!r}" if wanted_kind is None else f"{kind} isn't run in a notebook"
-        elsewhere = kinds.kind(kind).elsewhere if wanted_kind is not None else ""
+        if wanted_kind is not None and (elsewhere := kinds.kind(kind).elsewhere):
+            raise BadInput(f"{say.capital(kind)} isn't run in a notebook; it is {elsewhere}.")
         planned = sorted(kind_of_study.name for kind_of_study in studies().values() if kind_of_study.plan)
-        way = f"it is {elsewhere}" if elsewhere else f"there are {', '.join(planned)}"
-        raise BadInput(f"{say.capital(problem)}; {way}.")
-    record, store = session.up(), session.store
+        raise BadInput(f"There is no kind of study {kind!r} for notebooks; there are {', '.join(planned)}.")
     settings = {name: plain(value) for name, value in names.items()}
-    named = settings.pop("workload", None)
-    if workload is not None and named is not None:
-        raise BadInput(f"The workload is given twice: {workload} and {named}.")
-    chosen = workload_of(workload or named or wanted_kind.workload or missing(kind))
-    minutes = number("minutes", settings.pop("minutes", MINUTES), 0.01, 1440)
+    named = settings.pop("workload", None) if workload is None else workload
+    if not (named := named or wanted_kind.workload):
+        raise BadInput(f"Of which workload? Give its name, such as session.study({kind!r}, 'kmeans').")
+    chosen = workload_of(named)
+    minutes = settings.pop("minutes", MINUTES)
+    if not isinstance(minutes, int | float) or not 0.01 <= minutes <= 1440:
+        raise BadInput(f"minutes is {minutes!r}: it should be a number from 0.01 to 1440.")
     whose = learner.identity(store)
     planned_study = load(wanted_kind.plan)(store, record, chosen, settings)
     check(store, record, chosen, planned_study, whose)
     nickname = whose.nickname if whose else ""
     earlier = runner.same_studies(store, planned_study, RECENT)
     stopped = (same for same in earlier if same.submitted_by == nickname and same.state != "running")
-    return _run(store, record, (next(stopped, None) or runner.begin(store, planned_study, nickname)).id, whose, minutes)
+    chosen_study = next(stopped, None) or runner.begin(store, planned_study, nickname)
+    return _run(store, record, chosen_study.id, whose, minutes)
 
 
 class StudyShown(ResultDisplay):
@@ -100,17 +94,22 @@ class StudyShown(ResultDisplay):
         return ShownVerdict(self.report.verdict)
 
     @property
-    def table(self) -> DataFrame:
+    def table(self) -> pd.DataFrame:
         """A row for each of its runs."""
-        from pandas import read_csv
-
         from workshop.study import export
 
-        return read_csv(io.StringIO(export.table(self.report)))
+        return pd.read_csv(io.StringIO(export.table(self.report)))
 
     @property
     def name(self) -> str:
         return f"Study {self.id}"
+
+    @property
+    def _title(self) -> str:
+        now = self.record
+        far = f"{now.done} of {say.count(kinds.expected(self.report), 'run')}"
+        failed = f", {now.failed} failed" if now.failed else ""
+        return f"Study {now.id}: {kinds.title(now)} · {now.state}, {far}{failed}"
 
     def words(self) -> str:
         return f"{self._title}\n{self.verdict}"
@@ -118,13 +117,6 @@ class StudyShown(ResultDisplay):
     def head(self) -> str:
         lines = [self.title_line(self._title), *self.verdict.lines()]
         return html.box("".join(lines), "good" if self.status == "completed" else "nearly")
-
-    @property
-    def _title(self) -> str:
-        now, report = self.record, self.report
-        far = f"{now.done} of {say.count(expected(report), 'run')}"
-        failed = f", {now.failed} failed" if now.failed else ""
-        return f"Study {now.id}: {title(now)} · {now.state}, {far}{failed}"
 
     @property
     def address(self) -> str | None:
@@ -138,22 +130,21 @@ class StudyShown(ResultDisplay):
 def _run(store: Store, session: SessionRecord, number: int, whose: Identity | None, minutes: float) -> StudyShown:
     line = StatusLine()
 
-    def look(now: Progress) -> None:
+    def look(now: runner.Progress) -> None:
         line.update(*_going_on(number, now))
 
     try:
         with runner.working_on(store, number) as me:
             runner.renew_failed(store, number, every=False)
             if waiting := runner.trials_to_run(store, number):
-                check_place(number, waiting, runner.read(store, number)[1].values(), session)
+                runner.check_place(number, waiting, runner.read(store, number)[1].values(), session)
                 runner.run_study(store, number, me, session, look, minutes * 60, whose)
             else:
                 runner.finish(store, number, me)
     except KeyboardInterrupt:
         now = store.study(number)
-        sentence = (
-            f"Study {number} was stopped with {now.done} of {now.trials} runs done; the same call goes on with it."
-        )
+        far = f"{now.done} of {now.trials} runs done"
+        sentence = f"Study {number} was stopped with {far}; the same call goes on with it."
         line.say(sentence)
         raise CellStopped(sentence) from None
     except BadInput:
@@ -165,10 +156,8 @@ def _run(store: Store, session: SessionRecord, number: int, whose: Identity | No
     return study_shown
 
 
-def _going_on(number: int, now: Progress) -> tuple[str, str]:
-    share = 0.0
-    if now.run.progress and now.run.progress[1] > 0:
-        share = min(now.run.progress[0] / now.run.progress[1], 1.0)
+def _going_on(number: int, now: runner.Progress) -> tuple[str, str]:
+    share = progress_share(now.run)
     state = now.waits or "waits" if now.run.status == "queued" else say.percent(share)
     if not share and now.run.activity:
         state = now.run.activity["words"]
@@ -191,16 +180,6 @@ def check(store: Store, session: SessionRecord, chosen: Workload, planned_study:
         client.inputs_of(store, chosen, params, placement)
 
 
-def missing(kind: str) -> str:
-    raise BadInput(f"Of which workload? Give its name, such as session.study({kind!r}, 'kmeans').")
-
-
-def params_of(chosen: Workload, name: str) -> tuple[str, ...]:
-    """The names that belong to the params. A name that the study has too is the study's, except the seed, which runs
-    need."""
-    return tuple(chosen.params.model_fields) if name == "seed" else ()
-
-
 def parted_for(
     chosen: Workload, settings: Mapping[str, Any], own_names: Sequence[str]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -213,13 +192,6 @@ def parted_for(
 
 
 def whole_number(name: str, value: Any) -> int:
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value := plain(value), bool) or not isinstance(value, int):
         raise BadInput(f"{name} is {value!r}: it should be a whole number.")
     return value
-
-
-def number(name: str, value: Any, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise BadInput(f"{name} is {value!r}: it should be a number from {least:g} to {most:g}.")
-    return float(value)

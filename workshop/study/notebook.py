@@ -9,7 +9,7 @@ from workshop.core.errors import BadInput
 from workshop.extension import Workload
 from workshop.notebook.request import on_top
 from workshop.notebook.session import cores_of
-from workshop.notebook.studies import params_of, parted_for, whole_number
+from workshop.notebook.studies import parted_for, whole_number
 from workshop.sessions import client
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
@@ -32,7 +32,7 @@ def grid(store: Store, session: SessionRecord, chosen: Workload, arguments: dict
     from workshop.study.grid import plan as grids
 
     names = ("vary", "repeats", "weak")
-    options = {name: arguments.pop(name) for name in names if name in arguments and name not in params_of(chosen, name)}
+    options = {name: arguments.pop(name) for name in names if name in arguments}
     vary = options.pop("vary", None)
     if not isinstance(vary, Mapping):
         raise BadInput("A grid needs vary, such as vary={'ranks': [1, 2], 'batch': [32, 64]}.")

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import EARLIER, file_params, is_run_number, param_of_runs
 from workshop.core.placement import Placement
-from workshop.course import progress_reset
+from workshop.course import class_progress
 from workshop.course.reading import LabRun
 from workshop.registry import workload as workload_of
 from workshop.sessions import client, lifecycle
@@ -74,7 +74,7 @@ def set_limits(store: Store, identity: Identity, name: str, limits: Limits) -> N
 def take_back(store: Store, identity: Identity, learner: str, lab: str | None = None) -> str:
     """Reset a learner in one lab or in all. Returns the effects. Raises BadInput."""
     only_instructor(identity)
-    return progress_reset.take_back(store, learner, lab).words
+    return class_progress.reset(store, learner, lab).done
 
 
 def submit(

@@ -10,8 +10,6 @@ import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
@@ -21,7 +19,6 @@ from tests.conftest import leftovers
 from tests.notebook.jupyter.lab import Lab, process, running, words
 from tests.support import limit, starts_processes, until
 from workshop.core import config
-from workshop.core.errors import WorkshopError
 from workshop.core.ports import free_ports
 from workshop.notebook.jupyter.child import JupyterLab
 from workshop.store.store import Store
@@ -131,21 +128,6 @@ def test_the_token_is_nowhere_to_be_read(shared: tuple[JupyterLab, Lab, list[str
             assert child.token not in " ".join([*one.cmdline(), *one.environ().values()])
 
 
-def test_another_program_on_its_port_is_not_taken_for_it(workshop_home: Path, tmp_path: Path) -> None:
-    (tmp_path / "api").mkdir()
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=tmp_path)) as other:
-        threading.Thread(target=other.serve_forever, daemon=True).start()
-        child = JupyterLab(other.server_port, lambda _: None)
-        try:
-            child.start()
-            with pytest.raises(WorkshopError, match="--lab-port"):
-                child.wait_ready(threading.Event())
-        finally:
-            child.ask_to_end()
-            child.end()
-            other.shutdown()
-
-
 def test_killed_it_is_noticed_and_leaves_nothing(workshop_home: Path) -> None:
     with running() as (child, lab, _):
         kernel = lab.kernel()
@@ -153,7 +135,7 @@ def test_killed_it_is_noticed_and_leaves_nothing(workshop_home: Path) -> None:
         lab.run(kernel, stubborn)
         process(workshop_home, STUBBORN)
         (config.learners_folder() / "0-first.ipynb").write_text("mine")
-        process(workshop_home, "workshop.notebook.jupyter.server").kill()
+        process(workshop_home, "--serve").kill()
         until(lambda: not child.alive(), 30, "its end to be noticed")
         assert leftovers(workshop_home) == []
 
@@ -165,7 +147,7 @@ def test_killed_it_is_noticed_and_leaves_nothing(workshop_home: Path) -> None:
         # Without its keeper, JupyterLab ends what it knows of, and the next start what is left.
         lab.run(lab.kernel(), stubborn)
         process(workshop_home, STUBBORN)
-        process(workshop_home, "workshop.notebook.jupyter.keeper").kill()
+        process(workshop_home, "--serve").parent().kill()
         until(lambda: not child.alive(), 30, "the keeper's end to be noticed")
         child.start()
         child.wait_ready(threading.Event())
@@ -176,7 +158,7 @@ def test_killed_it_is_noticed_and_leaves_nothing(workshop_home: Path) -> None:
 def test_its_keeper_has_the_time_to_end_what_is_deaf(workshop_home: Path) -> None:
     with running() as (child, lab, _):
         lab.run(lab.kernel(), f"import subprocess, sys; subprocess.run([sys.executable, '-c', {STUBBORN!r}])")
-        process(workshop_home, "workshop.notebook.jupyter.server").suspend()
+        process(workshop_home, "--serve").suspend()
         child.ask_to_end()
         child.end()
         assert child._process is not None and child._process.returncode == 0, "it was not killed"

@@ -37,7 +37,7 @@ def test_lab_0_beside_the_dashboard_unless_the_learner_has_a_layout(tmp_path: Pa
 
 
 def test_a_layout_that_can_not_be_written_is_left_out(workshop_home: Path) -> None:
-    folders = settings.folders()
-    folders.workspaces.write_text("a file of that name")
+    base = settings.base_folder()
+    (base / "workspaces").write_text("a file of that name")
     settings.prepare(lambda _: None)
-    assert (folders.configuration / "jupyter_server_config.json").is_file()
+    assert (base / "config" / "jupyter_server_config.json").is_file()

@@ -20,18 +20,18 @@ from tests.support import limit
 from workshop.core import config
 from workshop.mpi import openmpi
 from workshop.notebook.jupyter import settings
-from workshop.notebook.jupyter.panel import Engines
+from workshop.notebook.jupyter.extension import Engines
 
 
 @pytest.fixture
-def written(workshop_home: Path) -> settings.Folders:
-    there = settings.folders()
+def written(workshop_home: Path) -> Path:
+    there = settings.base_folder()
     settings.write(there, config.learners_folder())
     return there
 
 
-def test_nobody_else_gets_in_and_nothing_gets_out(written: settings.Folders) -> None:
-    said = json.loads((written.configuration / "jupyter_server_config.json").read_text())
+def test_nobody_else_gets_in_and_nothing_gets_out(written: Path) -> None:
+    said = json.loads((written / "config" / "jupyter_server_config.json").read_text())
     server, lab = said["ServerApp"], said["LabApp"]
     assert server["ip"] == "127.0.0.1"
     assert not server["allow_remote_access"] and not server["disable_check_xsrf"] and server["allow_origin"] == ""
@@ -39,9 +39,9 @@ def test_nobody_else_gets_in_and_nothing_gets_out(written: settings.Folders) -> 
     assert lab["news_url"] is None and "Never" in lab["check_for_updates_class"]
     assert lab["extension_manager"] == "readonly"
     assert server["jpserver_extensions"]["jupyterlab_jupytext"] is False
-    page = json.loads((written.configuration / "labconfig" / "page_config.json").read_text())
+    page = json.loads((written / "config" / "labconfig" / "page_config.json").read_text())
     assert page["disabledExtensions"]["jupyterlab-jupytext"]
-    assert written.base.stat().st_mode & 0o077 == 0
+    assert written.stat().st_mode & 0o077 == 0
 
 
 def test_programs_of_this_environment_come_first(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,7 +58,7 @@ def test_programs_of_this_environment_come_first(workshop_home: Path, monkeypatc
 
 @pytest.mark.real
 def test_a_terminal_finds_them_whatever_the_profile_says(
-    written: settings.Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / ".bashrc").write_text("PATH=/opt/other/bin:/usr/bin:/bin\nMINE=kept\n")
     monkeypatch.setenv("SHELL", "/bin/bash")
@@ -75,7 +75,7 @@ def test_a_terminal_finds_them_whatever_the_profile_says(
 
 @pytest.mark.real
 def test_a_kernel_has_imported_what_notebooks_need_and_named_nothing(
-    written: settings.Folders, monkeypatch: pytest.MonkeyPatch
+    written: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in settings.environment(None).items():
         monkeypatch.setenv(name, value)
@@ -85,8 +85,8 @@ def test_a_kernel_has_imported_what_notebooks_need_and_named_nothing(
         assert "run the cell with workshop.attach() first" in started.run("%%ranks\nprint(rank)")
 
 
-def test_a_cluster_of_the_panel_has_our_mpi(written: settings.Folders, monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = Cluster(profile_dir=str(written.ipython / "profile_default"), cluster_id="")
+def test_a_cluster_of_the_panel_has_our_mpi(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster(profile_dir=str(written / "ipython" / "profile_default"), cluster_id="")
     assert cluster.n == settings.ENGINES
     assert cluster.engine_launcher_class is Engines
     assert Cluster.from_dict(cluster.to_dict()).engine_launcher_class is Engines, "as the panel reads its file"
@@ -98,11 +98,11 @@ def test_a_cluster_of_the_panel_has_our_mpi(written: settings.Folders, monkeypat
 
 @pytest.mark.real
 def test_killed_mpiruns_are_not_in_the_way_of_a_cluster_of_the_panel(
-    workshop_home: Path, written: settings.Folders, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workshop_home: Path, written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # alone there: numbers are the whole machine's
     monkeypatch.setattr(tempfile, "tempdir", None)
-    cluster = Cluster(profile_dir=str(written.ipython / "profile_default"), cluster_id="", n=1)
+    cluster = Cluster(profile_dir=str(written / "ipython" / "profile_default"), cluster_id="", n=1)
     try:
         cluster.start_controller_sync()
         left_by_killed(tmp_path, f"pmix.{socket.gethostname().split('.')[0]}.tool")

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-import psutil
-
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.notebook.jupyter import keeper, settings
@@ -103,20 +101,6 @@ class JupyterLab(ChildProcess):
         assert self._process is not None, "started before"
         log = config.home() / "jupyterlab.log"
         wait_answer("JupyterLab", f"{self.origin}/api", self._process, READY, log, ending)
-        if not ending.is_set() and not self._listens():
-            raise WorkshopError(f"Port {self.port} has become another program's; choose one with --lab-port.")
-
-    def _listens(self) -> bool:
-        """Whether our own process answers there. Two processes that look for a free port at the same time find the same
-        one."""
-        assert self._process is not None, "started before"
-        ports: set[int] = set()
-        with contextlib.suppress(psutil.Error):
-            for process in psutil.Process(self._process.pid).children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    connections = process.net_connections("tcp")
-                    ports |= {connection.laddr.port for connection in connections if connection.status == "LISTEN"}
-        return self.port in ports
 
     def end(self) -> None:
         super().end()

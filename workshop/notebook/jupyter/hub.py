@@ -6,17 +6,22 @@
 
 Each learner has a JupyterLab with copies of the notebooks, and ranks for cells that end with their kernel. Runs go to
 the session that the instructor has started on the same database, within its limits. See docs/jupyterhub.md.
+
+`python -m workshop.notebook.jupyter.hub` is a learner's JupyterLab, which JupyterHub starts in place of its own
+`jupyterhub-singleuser`: it brings the learner's folder up to date and becomes that one.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from workshop.core import config
-from workshop.core.errors import BadInput
+from workshop.core.errors import BadInput, WorkshopError
+from workshop.notebook.jupyter import settings
 from workshop.notebook.jupyter.settings import DASHBOARD
 
 MEMORY = "4G"  # of a learner's server, kernels and ranks
@@ -24,7 +29,7 @@ CORES = 2.0  # that they may use
 IDLE = 60.0  # minutes after which what nobody uses is ended
 SERVERS, STARTING = 60, 8  # at most: at once, and in the middle of their start
 READY = 120  # seconds within which a server must answer
-COMMAND = [sys.executable, "-P", "-m", "workshop.notebook.jupyter.singleuser"]
+COMMAND = [sys.executable, "-P", "-m", "workshop.notebook.jupyter.hub"]
 
 
 def configure(
@@ -45,9 +50,14 @@ def configure(
     4G) and `cores` are what a learner may have; spawners that limit nothing leave it to the workshop, which ends ranks
     beyond the memory. `idle` are minutes. `environment` are more variables of learners' servers. Raises BadInput.
     """
-    variables = {"WORKSHOP_DATABASE_URL": database or config.database_url(), "WORKSHOP_MEMORY": _memory(memory)}
+    variables = {"WORKSHOP_DATABASE_URL": database or config.database_url(), "WORKSHOP_MEMORY": memory}
+    if not re.fullmatch(r"\d+(\.\d+)?[KMGT]", memory):  # as the workshop and JupyterHub both read it
+        raise BadInput(f"memory is {memory!r}; it should be a size like 4G or 800M.")
     if dashboard is not None:
-        variables[DASHBOARD] = _address(dashboard)
+        if not re.fullmatch(r"https?://[^?@]+", dashboard):  # a token would let every learner in as instructor
+            like = "an address like http://lab.example.org:8501, without a token or anything behind it"
+            raise BadInput(f"dashboard should be {like}.")
+        variables[DASHBOARD] = dashboard.rstrip("/")
     for name, value, least in (("cores", cores, 0.1), ("idle", idle, 1), ("servers", servers, 1)):
         if not least <= value < float("inf"):
             raise BadInput(f"{name} is {value}; it should be a number from {least:g}.")
@@ -69,22 +79,15 @@ def configure(
     c.JupyterHub.cleanup_servers = c.JupyterHub.cleanup_proxy = True  # nothing outlives the hub
 
 
-def _memory(text: str) -> str:
-    """The size as `WORKSHOP_MEMORY` and JupyterHub both read it. Raises BadInput."""
-    if not text[:-1].replace(".", "", 1).isdecimal() or text[-1:] not in "KMGT":
-        raise BadInput(f"memory is {text!r}; it should be a size like 4G or 800M.")
-    return text
-
-
-def _address(text: str) -> str:
-    """The dashboard's address. Raises BadInput for one with a token, which would let every learner in as instructor."""
+def main() -> None:
+    os.umask(0o077)  # what a learner writes is for nobody else
     try:
-        parts = urlsplit(text)
-        right = parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query and not parts.username
-    except ValueError:
-        right = False
-    if not right:
-        raise BadInput(
-            "dashboard should be an address like http://lab.example.org:8501, without a token or anything behind it."
-        )
-    return text.rstrip("/")
+        settings.prepare(lambda words: print(words, file=sys.stderr, flush=True))
+        os.environ.update(settings.environment(os.environ.get(settings.DASHBOARD)))
+    except WorkshopError as error:
+        sys.exit(str(error))
+    os.execv(sys.executable, [sys.executable, "-P", "-m", "jupyterhub.singleuser", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

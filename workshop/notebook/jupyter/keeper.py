@@ -1,8 +1,9 @@
 """The process between `workshop up` and JupyterLab: when either of them ends, however, it ends all that JupyterLab has
 started (kernels, terminals and what runs in them, clusters of the ipyparallel panel), then itself.
 
-`python -m workshop.notebook.jupyter.keeper --port N --parent PID`, with the token on standard input. Sessions that were
-started in a notebook or a terminal have conductors, which end them in good order when their owner is gone.
+`python -m workshop.notebook.jupyter.keeper --port N --parent PID`, with the token on standard input, where no other
+process and no log can read it; with `--serve` it is JupyterLab itself. Sessions that were started in a notebook or a
+terminal have conductors, which end them in good order when their owner is gone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import subprocess
 import sys
 from types import FrameType
 
+from workshop.core.environment import raise_limits
 from workshop.core.parent_death import end_with_parent
 
 TAG = "WORKSHOP_JUPYTER"  # everything that JupyterLab has started carries it; its value is `workshop up`'s number
@@ -37,13 +39,32 @@ def longest() -> float:
     return PATIENCE + GRACE + processes.KILLED + LOOKS
 
 
+def serve(port: int, parent: int) -> int:
+    """JupyterLab itself, which ends with the process `parent`."""
+    end_with_parent(parent)
+    raise_limits()
+    token = sys.stdin.readline().strip()
+
+    from jupyterlab.labapp import LabApp
+
+    os.environ["JUPYTER_TOKEN"] = token
+    server = LabApp.initialize_server(argv=[f"--ServerApp.port={port}"])
+    if server.identity_provider.token != token:
+        sys.exit("Jupyter has not taken the token that it was given.")
+    del os.environ["JUPYTER_TOKEN"]  # kernels and terminals have no use for it
+    server.start()
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m workshop.notebook.jupyter.keeper", description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--parent", type=int, required=True)
+    parser.add_argument("--serve", action="store_true")
     options = parser.parse_args()
-    command = [sys.executable, "-P", "-m", "workshop.notebook.jupyter.server", "--port", str(options.port)]
-
+    if options.serve:
+        return serve(options.port, options.parent)
+    command = [sys.executable, "-P", "-m", "workshop.notebook.jupyter.keeper", "--serve", "--port", str(options.port)]
     server: subprocess.Popen[bytes] | None = None
     end_requested = False
 

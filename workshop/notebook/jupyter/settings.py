@@ -1,11 +1,9 @@
-"""How JupyterLab is set up: files in a folder of ours, so that nobody's own Jupyter changes it or is changed by it.
+"""How JupyterLab is set up before it starts: a learner's own copies of the notebooks, and settings in a folder of ours,
+so that nobody's own Jupyter changes it or is changed by it. Its layout, which is written once and is the learner's from
+then on, shows lab 0 beside the dashboard.
 
 Nothing leaves the machine (no news, no look for updates, no package index), nobody else gets in, notebooks are opened
 as they are (jupytext would turn scripts into notebooks), and whatever runs in it finds the workshop's programs first.
-
-Files that JupyterLab needs when it starts: its settings, a learner's own copies of the notebooks, and a layout.
-
-The layout shows lab 0 beside the dashboard. It is written once; from then on it is the learner's.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,53 +28,30 @@ DASHBOARD = "WORKSHOP_DASHBOARD"  # its address, without any token
 EXTENSIONS = Path(__file__).parent / "labextensions"
 HEARTBEAT = 500  # milliseconds; engines of the panel count as registered after one
 SHUTDOWN = 2.0  # seconds that a kernel has to end by itself
-AHEAD = "workshop.notebook.ahead"  # loaded by every kernel as it starts
+AHEAD = "workshop.notebook.lab"  # loaded by every kernel as it starts
 ENGINES = 2  # of a cluster of the panel, unless somebody says otherwise there
-LAUNCHER = "workshop.notebook.jupyter.panel.Engines"  # of those engines, as ipyparallel names it
+LAUNCHER = "workshop.notebook.jupyter.extension.Engines"  # of those engines, as ipyparallel names it
 
 
-@dataclass(frozen=True)
-class Folders:
-    """JupyterLab's folders, all below one folder."""
-
-    base: Path
-
-    @property
-    def configuration(self) -> Path:
-        return self.base / "config"
-
-    @property
-    def workspaces(self) -> Path:
-        return self.base / "workspaces"
-
-    @property
-    def ipython(self) -> Path:
-        return self.base / "ipython"
-
-    @property
-    def shell(self) -> Path:
-        return self.base / "shell"  # what bash reads first in a terminal
-
-
-def folders() -> Folders:
-    """The folders of this state folder, made if they are missing; only their owner can look inside."""
+def base_folder() -> Path:
+    """The folder of JupyterLab's folders in this state folder; only its owner can look inside."""
     base = config.home() / "jupyter"
     base.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return Folders(base)
+    return base
 
 
 def environment(dashboard: str | None) -> dict[str, str]:
     """Variables of kernels and terminals: this environment's programs first, JupyterLab's folders and the state folder,
     where the dashboard is, and what mpirun wants to know of root."""
-    lab_folders = folders()
+    base = base_folder()
     variables = {
-        "JUPYTER_CONFIG_DIR": str(lab_folders.configuration),
-        "JUPYTER_DATA_DIR": str(lab_folders.base / "data"),
-        "JUPYTER_RUNTIME_DIR": str(lab_folders.base / "runtime"),
-        "JUPYTERLAB_SETTINGS_DIR": str(lab_folders.base / "settings"),
-        "JUPYTERLAB_WORKSPACES_DIR": str(lab_folders.workspaces),
+        "JUPYTER_CONFIG_DIR": str(base / "config"),
+        "JUPYTER_DATA_DIR": str(base / "data"),
+        "JUPYTER_RUNTIME_DIR": str(base / "runtime"),
+        "JUPYTERLAB_SETTINGS_DIR": str(base / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(base / "workspaces"),
         "JUPYTER_PREFER_ENV_PATH": "1",
-        "IPYTHONDIR": str(lab_folders.ipython),
+        "IPYTHONDIR": str(base / "ipython"),
         "PATH": os.pathsep.join(filter(None, [programs(), os.environ.get("PATH")])),
         "WORKSHOP_HOME": str(config.home()),
     }
@@ -89,19 +63,19 @@ def programs() -> str:
     return str(Path(sys.prefix) / "bin")
 
 
-def write(folders: Folders, root: Path) -> None:
+def write(base: Path, root: Path) -> None:
     """Write all settings for a JupyterLab that shows the folder `root`."""
-    _write(folders.configuration / "jupyter_server_config.json", server(folders, root))
-    labs = folders.configuration / "labconfig"
+    _write(base / "config" / "jupyter_server_config.json", server(base, root))
+    labs = base / "config" / "labconfig"
     _write(labs / "default_setting_overrides.json", OVERRIDES)
     _write(labs / "page_config.json", {"disabledExtensions": dict.fromkeys(LEFT_OUT, True)})
-    profile = folders.ipython / "profile_default"
+    profile = base / "ipython" / "profile_default"
     _write(profile / "ipcluster_config.json", clusters())
     _write(profile / "ipython_kernel_config.json", {"IPKernelApp": {"extensions": [AHEAD]}})
-    folders.shell.write_text(SHELL.format(programs=shlex.quote(programs())))
+    (base / "shell").write_text(SHELL.format(programs=shlex.quote(programs())))
 
 
-def server(folders: Folders, root: Path) -> dict[str, Any]:
+def server(base: Path, root: Path) -> dict[str, Any]:
     """The server's settings, without the token."""
     return {
         "ServerApp": {
@@ -114,7 +88,7 @@ def server(folders: Folders, root: Path) -> dict[str, Any]:
             "disable_check_xsrf": False,
             "allow_root": os.geteuid() == 0,
             "log_level": "WARN",
-            "terminado_settings": {"shell_command": shell(folders)},
+            "terminado_settings": {"shell_command": shell(base)},
             "jpserver_extensions": {
                 "workshop.notebook.jupyter": True,
                 "jupyterlab": True,
@@ -180,11 +154,11 @@ PATH={programs}:$PATH
 """
 
 
-def shell(folders: Folders) -> list[str]:
+def shell(base: Path) -> list[str]:
     """The command of a terminal. Jupyter would take a login shell, whose profile forgets the PATH."""
     preferred = os.environ.get("SHELL") or ""
     if os.path.basename(preferred) in ("", "bash") and (bash := shutil.which(preferred or "bash")):
-        return [bash, "--rcfile", str(folders.shell), "-i"]
+        return [bash, "--rcfile", str(base / "shell"), "-i"]
     return [preferred if shutil.which(preferred) else "sh"]
 
 
@@ -203,9 +177,9 @@ def prepare(say: Callable[[str], None]) -> None:
     """
     root = config.learners_folder()
     try:
-        folder_set = folders()
+        base = base_folder()
         root.mkdir(parents=True, exist_ok=True)
-        write(folder_set, root)
+        write(base, root)
     except OSError as error:
         raise BadInput(f"JupyterLab's folders can't be made ({error.filename}: {error.strerror}).") from None
     try:
@@ -215,7 +189,7 @@ def prepare(say: Callable[[str], None]) -> None:
     except BadInput as error:
         say(f"JupyterLab starts without the labs' notebooks. {error}")
     with suppress(OSError):  # what is opened first is a convenience
-        give_layout(folder_set.workspaces, root)
+        give_layout(base / "workspaces", root)
 
 
 # What JupyterLab calls the file of the workspace at /lab.
