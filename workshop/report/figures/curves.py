@@ -66,29 +66,19 @@ def overlay(
     and points for held-out data. `began` are the times of the runs' first events."""
     traces, drawn_series = [], []
     for number, label in enumerate({**runs, **held_out}):
-        colour = theme.rank_colour(number)
-        zero = (began or {}).get(label)
-        if candidates := runs.get(label):
-            values = min(candidates, key=lambda values: values.rank)
-            line = _line(values, label, colour, zero)
-            line.line.dash = "solid" if number == 0 else "dash"
-            traces.append(line)
-            drawn_series.append(values)
-        if candidates := held_out.get(label):
-            values = min(candidates, key=lambda values: values.rank)
-            points = _points(values, f"{label}, held out", colour, zero)
-            points.marker.symbol = "circle" if number == 0 else "diamond"
-            traces.append(points)
-            drawn_series.append(values)
+        for of_runs, words, draw, looks in (
+            (runs, label, _line, {"line_dash": ("solid", "dash")}),
+            (held_out, f"{label}, held out", _points, {"marker_symbol": ("circle", "diamond")}),
+        ):
+            if candidates := of_runs.get(label):
+                values = min(candidates, key=lambda values: values.rank)
+                trace = draw(values, words, theme.rank_colour(number), (began or {}).get(label))
+                traces.append(trace.update({look: choice[number > 0] for look, choice in looks.items()}))
+                drawn_series.append(values)
     if not traces:
         return theme.nothing_yet("Neither run told any", HEIGHT)
-    return theme.figure(
-        traces,
-        height=HEIGHT,
-        showlegend=True,
-        xaxis=_x_axis(drawn_series),
-        yaxis=_values(drawn_series),
-    )
+    axes = {"xaxis": _x_axis(drawn_series), "yaxis": _values(drawn_series)}
+    return theme.figure(traces, height=HEIGHT, showlegend=True, **axes)
 
 
 def by_time(figure: go.Figure) -> go.Figure:
@@ -154,9 +144,8 @@ def _last(series: Sequence[Series]) -> list[dict[str, object]]:
     """The newest value of a single line, above the end of the plot, where no line can run through it."""
     if len(series) != 1 or not series[0].steps or not math.isfinite(series[0].means[-1]):
         return []
-    place = {"xref": "paper", "yref": "paper", "x": 1, "y": 1, "xanchor": "right", "yanchor": "bottom"}
-    font = {"size": 17, "color": theme.ACCENT}
-    return [{**place, "text": f"last <b>{_newest(series[0])}</b>", "showarrow": False, "font": font}]
+    corner = {"xref": "paper", "yref": "paper", "xanchor": "right", "yanchor": "bottom"}
+    return [theme.note(1, 1, f"last <b>{_newest(series[0])}</b>", 17, theme.ACCENT, **corner)]
 
 
 def _values(series: Sequence[Series]) -> dict[str, object]:

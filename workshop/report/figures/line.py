@@ -10,14 +10,13 @@ import plotly.graph_objects as go
 
 from workshop.core.words import quantity, size
 from workshop.report.figures import marks, theme
-from workshop.report.figures.marks import BEST, CHOSEN, FAILED, NOTHING, PRUNED, Point, as_axis, best, interval, safe
+from workshop.report.figures.marks import BEST, CHOSEN, NOTHING, UNDONE, Point, as_axis, best, interval, safe
 
 Ideal = Literal["", "faster", "shorter"]
 HEIGHT = 360  # pixels
 NO_MEMORY = "No rank has told yet how much memory it holds"
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
-BELOW = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
 
 
 def line(
@@ -49,18 +48,17 @@ def line(
         across = [value for points in lines.values() for value, _ in zip(along, points, strict=True)]
         traces.append(_best(across[top], every[top], unit, top))
     marked = [
-        {
-            "x": place if x["type"] == "category" else math.log10(value) if x["type"] == "log" else value,
-            "y": 0,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "text": points[place].state,
-            "showarrow": False,
-            "font": {"size": 15, "color": BELOW[points[place].state]},
-        }
+        theme.note(
+            place if x["type"] == "category" else math.log10(value) if x["type"] == "log" else value,
+            0,
+            state,
+            colour=UNDONE[state],
+            yref="paper",
+            yanchor="bottom",
+        )
         for points in lines.values()
         for place, value in enumerate(along)
-        if points[place].state in BELOW and not points[place].values
+        if (state := points[place].state) in UNDONE and not points[place].values
     ]
     return theme.figure(
         traces,
@@ -76,19 +74,20 @@ def line(
 def _line(
     along: Sequence[Any], points: Sequence[Point], name: str, place: int, first: int, unit: str, lines: int
 ) -> go.Scatter:
-    measured = [(at, value, point) for at, (value, point) in enumerate(zip(along, points, strict=True)) if point.values]
+    places = [at for at, point in enumerate(points) if point.values]
+    measured = [points[at] for at in places]
     colour = theme.ACCENT if lines == 1 else theme.rank_colour(place)
     return marks.line(
-        [value for _, value, _ in measured],
-        [point.value for _, _, point in measured],
+        [along[at] for at in places],
+        [point.value for point in measured],
         colour,
-        [point.words(unit) for *_, point in measured],
+        [point.words(unit) for point in measured],
         size=11,
         symbol=SYMBOLS[place % len(SYMBOLS)],
         line={"dash": DASHES[place % len(DASHES)]},
         name=name or "measured here",
-        error_y=interval([point for *_, point in measured], colour),
-        customdata=[first + at for at, *_ in measured],
+        error_y=interval(measured, colour),
+        customdata=[first + at for at in places],
         **CHOSEN,
     )
 

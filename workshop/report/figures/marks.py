@@ -27,7 +27,7 @@ Hover = str | Sequence[str]  # a template of Plotly's, or words for each mark
 def _hover(words: Hover) -> dict[str, Any]:
     if isinstance(words, str):
         return {"hovertemplate": words} if words else {"hoverinfo": "skip"}
-    return {"hovertext": list(words), "hovertemplate": "%{hovertext}<extra></extra>"}
+    return {"hovertext": list(words), **theme.HOVER}
 
 
 def bars(
@@ -142,6 +142,7 @@ def values_axis(title: str, highest: float, **more: Any) -> dict[str, Any]:
 
 NOTHING = "Nothing has been measured yet"
 FAILED, PRUNED = "failed", "pruned"
+UNDONE = {FAILED: theme.ALARM, PRUNED: theme.MUTED}  # colours of the words on what has no value
 BEST = theme.OTHER
 # Pages let people choose a mark; the others then stay as they are, where Plotly would have them fade.
 CHOSEN: dict[str, Any] = {"unselected": {"marker": {"opacity": 1}}}
@@ -187,16 +188,12 @@ def interval(points: Sequence[Point], colour: str) -> dict[str, Any]:
     """Whiskers from the lowest to the highest repeat, for points that were measured; none where none was repeated."""
     lows = [(point.value or 0.0) - min(point.values) for point in points]
     highs = [max(point.values) - (point.value or 0.0) for point in points]
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": highs,
-        "arrayminus": lows,
-        "color": colour,
-        "thickness": 2,
-        "width": 6,
-        "visible": any(lows) or any(highs),
-    }
+    return whiskers(highs, colour) | {"symmetric": False, "arrayminus": lows, "visible": any(lows) or any(highs)}
+
+
+def whiskers(lengths: Sequence[float], colour: str) -> dict[str, Any]:
+    """Whiskers of these lengths on both sides."""
+    return {"type": "data", "array": lengths, "color": colour, "thickness": 2, "width": 6, "visible": any(lengths)}
 
 
 def safe(text: str, but: str = "") -> str:

@@ -160,16 +160,18 @@ def task_stream(stream: Stream, phases: Sequence[str], start: float) -> go.Figur
         if bars
     ]
     window = [stream.begin - start, stream.end - start]
-    look = {"x": 1, "xref": "paper", "xanchor": "right", "showarrow": False, "font": {"size": 15, "color": theme.INK}}
     ranks = range(stream.ranks)
-    layout: Any = {"barmode": "overlay", "bargap": 0.55, "showlegend": True}
     return theme.figure(
         traces,
         height=max(200, min(130 + 66 * stream.ranks, 720)),
         annotations=[
-            look | {"y": rank - 0.44, "text": stream.words(rank)} for rank in ranks if len(ranks) <= WITH_WORDS
+            theme.note(1, rank - 0.44, stream.words(rank), xref="paper", xanchor="right")
+            for rank in ranks
+            if len(ranks) <= WITH_WORDS
         ],
         xaxis=marks.values_axis("seconds since the start of the run", 0, range=window, showgrid=False),
         yaxis=marks.names_axis([f"rank {rank}" for rank in ranks], range=[stream.ranks - 0.5, -0.65], fixedrange=True),
-        **layout,
+        barmode="overlay",
+        bargap=0.55,
+        showlegend=True,
     )

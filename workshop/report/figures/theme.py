@@ -42,6 +42,9 @@ EVEN = 0.21  # the luminance on which white text and text in ink have the same c
 IDEAL = {"color": MUTED, "width": 2, "dash": "dash"}  # the line of what would be ideal
 
 
+HOVER = {"hovertemplate": "%{hovertext}<extra></extra>"}  # the words of a mark, and nothing else
+
+
 def phase_marker(phase: str) -> dict[str, Any]:
     """How the bars of a phase are filled."""
     hatch = {"shape": "/", "fgcolor": HATCH, "size": 8, "solidity": 0.3, "bgcolor": PHASES["wait"]}
@@ -75,19 +78,13 @@ def _axis(**more: Any) -> dict[str, Any]:
 
 
 _BAR = {"marker": {"line": {"width": 0}}, "textposition": "inside", "insidetextanchor": "start", "textangle": 0}
+_CONNECTOR = {"line": {"color": MUTED, "width": 1}}
 _COLOURBAR = {"outlinewidth": 0, "thickness": 16, "title": {"side": "right"}}
 TEMPLATE = go.layout.Template(
     data={
         "bar": [{**_BAR, "textfont": {"size": 15}}],
         "heatmap": [{"xgap": 2, "ygap": 2, "showscale": False, "colorscale": SCALE, "colorbar": _COLOURBAR}],
-        "waterfall": [
-            {
-                "textposition": "auto",
-                "textfont": {"size": 16},
-                "hovertemplate": "%{hovertext}<extra></extra>",
-                "connector": {"line": {"color": MUTED, "width": 1}},
-            }
-        ],
+        "waterfall": [{"textposition": "auto", "textfont": {"size": 16}, **HOVER, "connector": _CONNECTOR}],
         "scatter": [{"line": {"width": 3}, "marker": {"size": 11}}],
     },
     layout={
@@ -98,14 +95,7 @@ TEMPLATE = go.layout.Template(
         "colorway": list(RANKS),
         "xaxis": _axis(),
         "yaxis": _axis(),
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 15},
-        },
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "font": {"size": 15}},
         "margin": {"l": 8, "r": 16, "t": 16, "b": 8},
         "hoverlabel": {"font": {"family": FONT, "size": 15, "color": INK}, "bgcolor": PAPER, "bordercolor": LINE},
         "separators": ". ",
@@ -126,5 +116,9 @@ def on_paper(figure: go.Figure) -> go.Figure:
 def nothing_yet(words: str, height: int = 260) -> go.Figure:
     """An empty figure that says why it is empty."""
     bare = {"visible": False, "range": [0, 1]}
-    note = {"text": words, "x": 0.5, "y": 0.5, "showarrow": False, "font": {"size": 16, "color": MUTED}}
-    return figure(xaxis=bare, yaxis=bare, annotations=[note], height=height)
+    return figure(xaxis=bare, yaxis=bare, annotations=[note(0.5, 0.5, words, 16, MUTED)], height=height)
+
+
+def note(x: Any, y: Any, words: str, size: int = 15, colour: str = INK, **more: Any) -> dict[str, Any]:
+    """Words in a figure."""
+    return {"x": x, "y": y, "text": words, "showarrow": False, "font": {"size": size, "color": colour}, **more}

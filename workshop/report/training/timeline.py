@@ -187,8 +187,7 @@ def _numbers(begins: Mapping[int, float], width: float) -> list[dict[str, Any]]:
     for step, at in begins.items():
         if at < free * width:
             continue
-        note = {"x": at, "y": TOP, "text": str(step) if notes else f"step {step}", "showarrow": False}
-        font = {"size": 14, "color": theme.MUTED}
         free = at / width + (0.07 if notes else 0.22)  # of a phone's width
-        notes.append({**note, "xanchor": "left", "yanchor": "middle", "font": font})
+        text = str(step) if notes else f"step {step}"
+        notes.append(theme.note(at, TOP, text, 14, theme.MUTED, xanchor="left", yanchor="middle"))
     return notes
