@@ -91,10 +91,10 @@ def _setting(name: str, value: Any) -> str:
 def options_of(placement: Placement) -> list[str]:
     """The options that ask for a placement; hosts are a session's own."""
     plain = Placement()
-    words = ["--ranks", str(placement.ranks)]
+    words = option_of("ranks", placement.ranks)
     for name in ("map_by", "per_resource", "cores_per_rank", "bind_to", "threads", "mpi"):
         if (value := getattr(placement, name)) != getattr(plain, name):
-            words += [f"--{name.replace('_', '-')}", str(value)]
+            words += option_of(name, value)
     words += ["--oversubscribe"] if placement.oversubscribe else []
     return words + [word for name, value in placement.environment.items() for word in ("--env", f"{name}={value}")]
 
@@ -108,13 +108,12 @@ def run_command(workload: Workload, params: Mapping[str, Any], placement: Placem
 
 def params_of(workload: Workload, params: Mapping[str, Any]) -> list[str]:
     """The options that ask for params, in the workload's order; those at their defaults are left out."""
-    words = []
-    for name, field in workload.params.model_fields.items():
-        value = params.get(name)
-        if name not in params or value is None or value == field.default:
-            continue
-        words += option_of(name, value)
-    return words
+    return [
+        word
+        for name, field in workload.params.model_fields.items()
+        if (value := params.get(name)) is not None and value != field.default
+        for word in option_of(name, value)
+    ]
 
 
 def option_of(name: str, value: Any) -> list[str]:

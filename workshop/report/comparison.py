@@ -11,7 +11,7 @@ from workshop.core.placement import Host, Placement
 from workshop.registry import workload_title, workloads
 from workshop.report.activity import duration
 from workshop.report.analysis import findings
-from workshop.report.figures.curves import overlay
+from workshop.report.figures.line import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
 from workshop.report.sentences import metrics, metrics_of, public_view
 from workshop.report.snapshot import Snapshot

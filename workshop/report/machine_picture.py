@@ -52,16 +52,12 @@ def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[
     units_seen = sorted({unit for thread in threads for unit in thread.get("units_seen") or []})
     host_machine = topology.machines(machine).get(report["host"]) or {}
     everywhere = len(report["units"]) == len(host_machine.get("units") or [])
-    return [
-        rank_cell(report["rank"]),
-        report["host"],
-        "any hardware thread (unbound)"
-        if everywhere and len(report["units"]) > 1
-        else f"{say.numbered('hardware thread', report['units'])} in {say.numbered('core', report['cores'])}",
-        say.count(len(threads), "thread")
-        + (f", seen on {say.numbered('hardware thread', units_seen)}" if units_seen else ""),
-        str(report["pid"]),
-    ]
+    where = f"{say.numbered('hardware thread', report['units'])} in {say.numbered('core', report['cores'])}"
+    if everywhere and len(report["units"]) > 1:
+        where = "any hardware thread (unbound)"
+    seen = f", seen on {say.numbered('hardware thread', units_seen)}" if units_seen else ""
+    count = say.count(len(threads), "thread")
+    return [rank_cell(report["rank"]), report["host"], where, count + seen, str(report["pid"])]
 
 
 def rank_cell(rank: int) -> Mapping[str, str]:
@@ -114,9 +110,10 @@ def rank_table(
             str(report["rank"]),
             report["host"],
             *(ranges(report[name]) for name in ("packages", "cores", "units")),
-            *([picture] if fit else []),
+            picture,
         )
         for report, picture in zip(reports[:MOST_RANKS], pictures, strict=True)
     ]
     more = [words(line(f"and {len(reports) - MOST_RANKS} more ranks ({rest})"))] if len(reports) > MOST_RANKS else []
-    return [table(HEADINGS if fit else HEADINGS[:-1], rows), *more]
+    columns = len(HEADINGS) if fit else -1
+    return [table(HEADINGS[:columns], [row[:columns] for row in rows]), *more]

@@ -18,22 +18,10 @@ from workshop.report.activity import duration
 from workshop.report.analysis import findings
 from workshop.store.records import RunRecord, SessionRecord
 
-# How names of metrics are read, in this order.
-_READ = (
-    ("held_out", "held-out"),
-    ("bytes", "size"),
-    ("_", " "),
-)
 LONGEST_VALUE = 24  # characters that fit into a tile
 _HASH = re.compile(r"[0-9a-f]{32,}")
-STATUS = {
-    "queued": "waiting",
-    "running": "running",
-    "completed": "completed",
-    "failed": "failed",
-    "cancelled": "cancelled",
-    "interrupted": "interrupted",
-}
+STATUS = {status: status for status in ("running", "completed", "failed", "cancelled", "interrupted")}
+STATUS["queued"] = "waiting"
 SESSION = {
     "starting": "Starting its ranks.",
     "ready": "Ready: the next run starts at once.",
@@ -71,14 +59,10 @@ def public_view(run: RunRecord) -> RunRecord:
 
 def changed(workload: str, params: Mapping[str, Any]) -> list[str]:
     """Params that aren't at the workload's defaults, each with its value, as everybody may see them."""
-    workload_class = workloads().get(workload)
-    fields = workload_class.params.model_fields if workload_class is not None else {}
-    public = named(workload_class.params if workload_class is not None else None, params)
-    return [
-        f"{name} {public[name]}"
-        for name, value in params.items()
-        if name not in fields or fields[name].default != value
-    ]
+    model = workloads()[workload].params if workload in workloads() else None
+    fields, public = model.model_fields if model else {}, named(model, params)
+    same = {name for name, value in params.items() if name in fields and fields[name].default == value}
+    return [f"{name} {public[name]}" for name in params if name not in same]
 
 
 def took(run: RunRecord) -> str:
@@ -89,10 +73,9 @@ def took(run: RunRecord) -> str:
 
 def state_words(session: SessionRecord) -> str:
     """One sentence: what the session is doing."""
-    plain = SESSION[session.state]
     if not session.message:
-        return plain
-    message = session.message[0].upper() + session.message[1:]
+        return SESSION[session.state]
+    message = words.capital(session.message)
     return message if message.endswith((".", "!", "?")) else f"{message}."
 
 
@@ -162,7 +145,8 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
             if timed and part and not single:
                 continue
             full_name = f"{name}.{part}" if part else name
-            usual = _label((part or name) if timed else f"{name} {part}".strip())
+            usual = (part or name) if timed else f"{name} {part}".strip()
+            usual = usual.replace("held_out", "held-out").replace("bytes", "size").replace("_", " ")
             label, _, unit = (called or {}).get(full_name, usual).partition(" [")
             unit = unit.removesuffix("]") or ("s" if timed else unit_of(part or name))
             text = value_words(single, unit)
@@ -170,12 +154,6 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
                 exact = words.exact(_scaled(single, unit), unit) if findings.number(single) else text
                 labelled.append({"label": label, "value": text, "exact": exact if exact != text else ""})
     return labelled
-
-
-def _label(name: str) -> str:
-    for written, read in _READ:
-        name = name.replace(written, read)
-    return name
 
 
 def unit_of(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.report.figures.test_charts import series
-from workshop.report.figures.curves import by_time, curve, overlay
+from workshop.report.figures.line import by_time, curve, overlay
 from workshop.store.records import Series
 
 

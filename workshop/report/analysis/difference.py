@@ -53,18 +53,14 @@ def difference(
     view = _View(machine, predicted_reports, ran)
     differences = []
     for rank in sorted({*predicted_reports, *ran}):
+        found: list[tuple[Kind, str] | None] = []
         if rank not in ran:
-            differences.append(
-                Difference(
-                    rank, "ranks", f"rank {rank} was meant for {view.place(predicted_reports[rank])}, but didn't run"
-                )
-            )
+            found.append(("ranks", f"rank {rank} was meant for {view.place(predicted_reports[rank])}, but didn't run"))
         elif rank not in predicted_reports:
-            differences.append(
-                Difference(rank, "ranks", f"rank {rank} wasn't meant to be, but ran on {view.place(ran[rank])}")
-            )
+            found.append(("ranks", f"rank {rank} wasn't meant to be, but ran on {view.place(ran[rank])}"))
         else:
-            differences += view.compare(predicted_reports[rank], ran[rank])
+            found += [view.moved(predicted_reports[rank], ran[rank]), view.strays(ran[rank])]
+        differences += [Difference(rank, *kind_and_words) for kind_and_words in found if kind_and_words]
     return differences
 
 
@@ -108,65 +104,43 @@ class _View:
             for unit in report["units"]:
                 self.companions[report["host"], unit].add(rank)
 
-    def compare(self, predicted: Report, ran: Report) -> list[Difference]:
-        """The differences of one rank."""
-        moves = [move for move in [self._moved(predicted, ran)] if move]
-        strays = self._strays(ran)
-        return [*moves, strays] if strays else moves
-
-    def _moved(self, predicted: Report, ran: Report) -> Difference | None:
-        rank, host = ran["rank"], ran["host"]
+    def moved(self, predicted: Report, ran: Report) -> tuple[Kind, str] | None:
+        """The kind of a rank's difference in place, and its words."""
+        host, meant = ran["host"], f"rank {ran['rank']} was meant"
         predicted_units, units = set(predicted["units"]), set(ran["units"])
         if not self.one_host and predicted["host"] != host:
+            where = f"{self.place(ran)}{self._together(predicted, ran)}"
             if self._everything(host, units):
-                could = f"where it could use {self._all(host)}"
-                return Difference(
-                    rank, "host", f"rank {rank} was meant for {self.place(predicted)}, ran on {host}, {could}"
-                )
-            where = f"was meant for {self.place(predicted)}, ran on {self.place(ran)}"
-            return Difference(rank, "host", f"rank {rank} {where}{self._together(predicted, ran)}")
+                where = f"{host}, where it could use {self._all(host)}"
+            return "host", f"{meant} for {self.place(predicted)}, ran on {where}"
         if not predicted_units or not units or predicted_units == units:  # without units it isn't known where
             return None
         on = "" if self.one_host else f" of {host}"
         if self._everything(host, units):
-            could = f"could run on {self._all(host)}"
-            return Difference(
-                rank, "unbound", f"rank {rank} was meant for {self.units(host, predicted_units)}{on}, but {could}"
-            )
+            return "unbound", f"{meant} for {self.units(host, predicted_units)}{on}, but could run on {self._all(host)}"
         if self._everything(host, predicted_units):
-            return Difference(
-                rank, "bound", f"rank {rank} was meant to be unbound{on}, but was bound to {self.units(host, units)}"
-            )
-        whole_cores = self._are_whole_cores(host, predicted_units) and self._are_whole_cores(
-            host, units
-        )  # both in the same words
-        predicted_place, place = self.units(host, predicted_units, whole_cores), self.units(host, units, whole_cores)
-        kind: Kind
-        if predicted_units < units:
-            kind, where = "wider", f"could run on {place}"
-        elif units < predicted_units:
-            kind, where = "narrower", f"could run on {place} only"
-        else:
-            kind, where = "elsewhere", f"ran on {place}"
-        return Difference(
-            rank, kind, f"rank {rank} was meant for {predicted_place}{on}, {where}{self._together(predicted, ran)}"
+            return "bound", f"{meant} to be unbound{on}, but was bound to {self.units(host, units)}"
+        # Both in the same words.
+        whole_cores = all(self._are_whole_cores(host, some) for some in (predicted_units, units))
+        place = self.units(host, units, whole_cores)
+        kind: Kind = "wider" if predicted_units < units else "narrower" if units < predicted_units else "elsewhere"
+        where = {"wider": f"could run on {place}", "narrower": f"could run on {place} only"}.get(
+            kind, f"ran on {place}"
         )
+        meant += f" for {self.units(host, predicted_units, whole_cores)}{on}"
+        return kind, f"{meant}, {where}{self._together(predicted, ran)}"
 
-    def _strays(self, ran: Report) -> Difference | None:
+    def strays(self, ran: Report) -> tuple[Kind, str] | None:
         """Threads that were seen where their rank may not run: somebody bound them otherwise."""
-        allowed, outside = set(ran["units"]), set()
-        count = 0
-        for thread in ran.get("threads") or []:
-            beyond = set(thread.get("units_seen") or []) - allowed
-            outside |= beyond
-            count += bool(beyond)
-        if not allowed or not count:
+        host, allowed = ran["host"], set(ran["units"])
+        strays = [
+            beyond for thread in ran.get("threads") or [] if (beyond := {*(thread.get("units_seen") or [])} - allowed)
+        ]
+        if not allowed or not strays:
             return None
-        host, were = ran["host"], "was" if count == 1 else "were"
-        where = f"{self.units(host, outside)}, outside of {self.units(host, allowed)}"
-        return Difference(
-            ran["rank"], "threads", f"{words.count(count, 'thread')} of rank {ran['rank']} {were} seen on {where}"
-        )
+        where = f"{self.units(host, set().union(*strays))}, outside of {self.units(host, allowed)}"
+        were = words.verb(len(strays), "was", "were")
+        return "threads", f"{words.count(len(strays), 'thread')} of rank {ran['rank']} {were} seen on {where}"
 
     def place(self, report: Report) -> str:
         """Where a rank is or should be."""
@@ -186,18 +160,18 @@ class _View:
     def _are_whole_cores(self, host: str, some: set[int]) -> bool:
         rows = self._rows(host)
         cores = {rows[unit]["core"] for unit in some if unit in rows}
-        return bool(cores) and {unit for unit, row in rows.items() if row["core"] in cores} == some
+        return bool(cores) and {unit for unit in rows if rows[unit]["core"] in cores} == some
 
     def _together(self, predicted: Report, ran: Report) -> str:
         """With whom a rank had to share, although it wasn't meant to."""
         rank, host = ran["rank"], ran["host"]
         others = {other for unit in ran["units"] for other in self.companions[host, unit]} - {rank}
-        planned = {
+        others -= {
             other
             for other, report in self.meant.items()
             if report["host"] == predicted["host"] and set(report["units"]) & set(predicted["units"])
         }
-        return f" together with {words.numbered('rank', sorted(others - planned))}" if others - planned else ""
+        return f" together with {words.numbered('rank', sorted(others))}" if others else ""
 
     def _everything(self, host: str, units: set[int]) -> bool:
         rows = self._rows(host)
@@ -225,20 +199,12 @@ def aligned(predicted: Mapping[str, Any] | None, measured: Mapping[str, Any] | N
     short = {host.partition(".")[0]: host for host in measured_hosts}
     if len(short) == len(measured_hosts):
         by_short_name = {host: short[label] for host in predicted_hosts if (label := host.partition(".")[0]) in short}
-        names = (
-            by_short_name | names if len({*(by_short_name | names).values()}) == len(by_short_name | names) else names
-        )
-    if not names and (
-        len(predicted_hosts) == len(measured_hosts) == 1
-        or sorted(predicted_hosts.values()) == sorted(measured_hosts.values())
-    ):
-        names = dict(
-            zip(
-                sorted(predicted_hosts, key=predicted_hosts.__getitem__),
-                sorted(measured_hosts, key=measured_hosts.__getitem__),
-                strict=True,
-            )
-        )
+        if len({*(by_short_name | names).values()}) == len(by_short_name | names):
+            names = by_short_name | names
+    same_ranks = sorted(predicted_hosts.values()) == sorted(measured_hosts.values())
+    if not names and (same_ranks or len(predicted_hosts) == len(measured_hosts) == 1):
+        in_order = (sorted(hosts, key=hosts.__getitem__) for hosts in (predicted_hosts, measured_hosts))
+        names = dict(zip(*in_order, strict=True))
     reports = predicted.get("ranks") or []
     return {**predicted, "ranks": [{**report, "host": names.get(report["host"], report["host"])} for report in reports]}
 

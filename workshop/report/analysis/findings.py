@@ -110,10 +110,9 @@ class Facts:
     def polls(self) -> str:
         """Why ranks that wait don't yield: "mpi", which never does, "setting", an environment variable; "": they do."""
         mpi = IMPLEMENTATIONS.get(self.run.placement.get("mpi", ""))
-        if mpi is None or mpi.waiting == "poll":
-            return "" if mpi is None else "mpi"
         polling = (self.run.placement.get("environment") or {}).get(POLLING) == "0"
-        return "setting" if mpi.waiting == "variable" and polling else ""
+        by_setting = "setting" if polling and mpi is not None and mpi.waiting == "variable" else ""
+        return "mpi" if mpi is not None and mpi.waiting == "poll" else by_setting
 
     def named(self) -> dict[str, Any]:
         """All facts by the names that rules use; None for what the run doesn't tell."""
@@ -173,7 +172,7 @@ class Facts:
 
 # Attributes of Facts that rules use by the same names.
 NAMES = (
-    *("ranks", "threads", "reports", "units", "crowds", "times", "withheld", "cores", "hosts", "transfer", "explained"),
+    *("ranks", "threads", "units", "crowds", "times", "withheld", "cores", "hosts", "transfer", "explained"),
     *("fitting", "busy", "unbound", "bindable", "polls"),
 )
 

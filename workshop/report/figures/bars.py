@@ -123,7 +123,7 @@ def _words(point: Point, base: Point | None, start: float | None) -> str:
 
 def _name(place: int, lines: Sequence[str], is_base: bool) -> dict[str, Any]:
     text = "<br>".join(map(safe, lines))
-    where = {"xref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 15, "align": "left"}
+    where: Any = {"xref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 15, "align": "left"}
     return theme.note(0, place, f"<b>{text}</b>" if is_base else text, **where)
 
 

@@ -58,12 +58,43 @@ class WaitingTime:
         return self.kind == "unknown" and bool(self.late) and often * len(self.last) <= steps * len(self.late)
 
     @property
-    def sentence(self) -> str:
-        return sentence(self)
-
-    @property
     def others(self) -> tuple[int, ...]:
         return tuple(rank for rank in range(len(self.waited)) if rank not in self.late)
+
+    @property
+    def sentence(self) -> str:
+        """Who waited for whom."""
+        step, mean = words.seconds(self.step), words.seconds(fmean(self.waited))
+        if self.hardly:
+            return f"The ranks hardly waited for each other: {mean} of a step of {step}."
+        steps, came, late = (
+            sum(self.last),
+            sum(self.last[rank] for rank in self.late),
+            words.numbered("rank", self.late),
+        )
+        if not self.late:
+            who = [f"rank {rank} came last in {count}" for rank, count in enumerate(self.last)]
+            most = f"no rank came last in more than {max(self.last)}"
+            return (
+                f"The ranks took turns at being late: {words.listed(who) if len(who) <= FEW_RANKS else most} of "
+                f"{steps} steps, and on average a rank waited {mean} of a step of {step}."
+            )
+        if self.disturbed:
+            return (
+                f"On average a rank waited {mean} of a step of {step}, most of it for {late}, last in only {came} of "
+                f"{steps} steps: these steps were disturbed."
+            )
+        times = [self.waited[rank] for rank in self.others]
+        low, high = words.seconds(min(times)), words.seconds(max(times))
+        spent = words.seconds(fmean(times)) if max(times) <= 1.25 * min(times) else f"{low} to {high}"
+        start = (
+            f"{words.capital(words.numbered('rank', self.others))} waited {low if low == high else spent} a step "
+            f"for {late}"
+        )
+        if self.cause:
+            return f"{start}, which {self.cause}."
+        look = f", so see what else works on {self.places}" if self.places else ""
+        return f"{start}, last in {came} of {steps} steps; nothing in where the ranks run explains it{look}."
 
 
 def waiting(run: RunRecord) -> WaitingTime | None:
@@ -87,8 +118,7 @@ def waiting(run: RunRecord) -> WaitingTime | None:
     if hardly.hardly:
         return hardly
     late = _late(costs, waited)
-    unknown: tuple[Cause, str] = ("unknown", "")
-    kind, cause = _cause(run, late, [seconds / steps for seconds in parts[0]], max(waited)) if late else unknown
+    kind, cause = _cause(run, late, [seconds / steps for seconds in parts[0]], max(waited))
     reports = [report for report in (run.rank_map or {}).get("ranks") or [] if report["rank"] in late]
     cores = {core for report in reports for core in report["cores"]}
     places = words.numbered("core", sorted(cores)) if cores else ""
@@ -99,41 +129,7 @@ def waiting_sentence(run: RunRecord) -> str | None:
     """One sentence on who waited for whom, e.g. "Ranks 0 and 2 waited 20 ms a step for rank 1, which shares core 0
     with rank 0."; None where the run doesn't tell."""
     waits = waiting(run)
-    return sentence(waits) if waits is not None else None
-
-
-def sentence(waits: WaitingTime) -> str:
-    """A sentence on a run's waiting time."""
-    step = words.seconds(waits.step)
-    if waits.hardly:
-        return f"The ranks hardly waited for each other: {words.seconds(fmean(waits.waited))} of a step of {step}."
-    steps = sum(waits.last)
-    if not waits.late:
-        who = [f"rank {rank} came last in {count}" for rank, count in enumerate(waits.last)]
-        most = f"no rank came last in more than {max(waits.last)}"
-        return (
-            f"The ranks took turns at being late: {words.listed(who) if len(who) <= FEW_RANKS else most} of {steps} "
-            "steps, "
-            f"and on average a rank waited {words.seconds(fmean(waits.waited))} of a step of {step}."
-        )
-    if waits.disturbed:
-        came = sum(waits.last[rank] for rank in waits.late)
-        return (
-            f"On average a rank waited {words.seconds(fmean(waits.waited))} of a step of {step}, most of it for "
-            f"{words.numbered('rank', waits.late)}, last in only {came} of {steps} steps: these steps were disturbed."
-        )
-    times = [waits.waited[rank] for rank in waits.others]
-    low, high = words.seconds(min(times)), words.seconds(max(times))
-    spent = words.seconds(fmean(times)) if max(times) <= 1.25 * min(times) else f"{low} to {high}"
-    start = (
-        f"{words.capital(words.numbered('rank', waits.others))} waited {low if low == high else spent} a step "
-        f"for {words.numbered('rank', waits.late)}"
-    )
-    if waits.cause:
-        return f"{start}, which {waits.cause}."
-    came = sum(waits.last[rank] for rank in waits.late)
-    look = f", so see what else works on {waits.places}" if waits.places else ""
-    return f"{start}, last in {came} of {steps} steps; nothing in where the ranks run explains it{look}."
+    return waits.sentence if waits is not None else None
 
 
 def _late(costs: Sequence[float], waited: Sequence[float]) -> tuple[int, ...]:
@@ -152,8 +148,10 @@ def _late(costs: Sequence[float], waited: Sequence[float]) -> tuple[int, ...]:
 
 def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waited: float) -> tuple[Cause, str]:
     """Why these ranks are late, as far as their places and their phases show it."""
+    if not late:
+        return "unknown", ""
     reports = {report["rank"]: report for report in (run.rank_map or {}).get("ranks") or []}
-    plural = len(late) > 1
+    each, has, is_on = (" each", "have", "are on") if len(late) > 1 else ("", "has", "is on")
     for crowd in oversubscription(run.rank_map, run.machine, threads_of(run)):
         if set(late) <= set(crowd.ranks):
             return "shares", _sharing(crowd, late, _cores(run, crowd))
@@ -164,18 +162,16 @@ def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waite
             most = max(len(reports[rank][key]) for rank in late)
             least = min(len(report[key]) for rank, report in reports.items() if rank not in late)
             if 0 < most < least:
-                each = " each" if plural else ""
-                have = f"{'have' if plural else 'has'} {words.count(most, word)}{each}"
-                return "fewer", f"{have} where the others have {least}"
+                return "fewer", f"{has} {words.count(most, word)}{each} where the others have {least}"
         if len(late_hosts) == 1 and not late_hosts & other_hosts:
-            return "host", f"{'are' if plural else 'is'} on another host, {late_hosts.pop()}"
+            return "host", f"{is_on} another host, {late_hosts.pop()}"
     if run.metrics.get("exchange") == "parameter-server" and late == (0,):
         return "server", "collects all gradients and sends the weights to everybody"
     read = fmean(inputs[rank] for rank in late)
     others = fmean(seconds for rank, seconds in enumerate(inputs) if rank not in late)
     if read - others > waited / 2:
-        each = f"{'take' if plural else 'takes'} {words.seconds(read)} to read the input of a step"
-        return "input", f"{each} where the others take {words.seconds(others)}"
+        take = f"{'take' if each else 'takes'} {words.seconds(read)} to read the input of a step"
+        return "input", f"{take} where the others take {words.seconds(others)}"
     written = _checkpoint_seconds(run)
     if late == (0,) and written > waited / 2:
         return "checkpoint", f"writes the checkpoints, which takes up to {words.seconds(written)} a step"
@@ -198,14 +194,11 @@ def _cores(run: RunRecord, crowd: Oversubscription) -> list[int]:
 
 
 def _sharing(crowd: Oversubscription, late: tuple[int, ...], cores: list[int]) -> str:
-    where = words.numbered("core", cores)
-    others = [rank for rank in crowd.ranks if rank not in late]
-    verb = "share" if len(late) > 1 else "shares"
-    if others:
-        return f"{verb} {where} with {words.numbered('rank', others)}"
-    if len(late) > 1:
-        return f"{verb} {where}"
-    return f"runs {crowd.threads} threads on {where}"
+    where, others = words.numbered("core", cores), [rank for rank in crowd.ranks if rank not in late]
+    if not others and len(late) == 1:
+        return f"runs {crowd.threads} threads on {where}"
+    share = f"{'share' if len(late) > 1 else 'shares'} {where}"
+    return f"{share} with {words.numbered('rank', others)}" if others else share
 
 
 # Names of `metrics.seconds`, and how their parts are called; in the order in which they are shown.
@@ -221,16 +214,13 @@ def spent(run: RunRecord) -> dict[str, float]:
     if not isinstance(seconds, Mapping) or not _seconds(seconds.get("train")):
         return {}
     parts = {name: float(seconds[key]) for key, name in NAMES.items() if _seconds(seconds.get(key))}
-    phases = run.metrics.get("phases")
     if first := _first_steps(run, parts["training"]):
         parts["training"] -= first
         parts["preparation"] = parts.get("preparation", 0.0) + first
-    waited = phases.get("wait") if isinstance(phases, Mapping) else None
-    if isinstance(waited, list) and waited and all(map(_seconds, waited)):
-        waits = min(fmean(waited), parts["training"])
-        parts = {"training": parts["training"] - waits, WAIT: waits} | {
-            name: value for name, value in parts.items() if name != "training"
-        }
+    if waited := (run.metrics.get("phases") or {}).get("wait"):
+        trained = parts.pop("training")
+        waits = min(fmean(waited), trained)
+        parts = {"training": trained - waits, WAIT: waits, **parts}
     if run.started_at is not None and run.finished_at is not None:
         rest = run.finished_at - run.started_at - sum(parts.values())
         parts[REST] = max(rest, 0.0)
@@ -246,7 +236,7 @@ def as_long_run(run: RunRecord | None) -> dict[str, float]:
     metrics: Mapping[str, Any] = run.metrics if run is not None else {}
     phases, steps = metrics.get("phases"), metrics.get("measured_steps")
     evaluate = (metrics.get("seconds") or {}).get("evaluate")
-    if not isinstance(phases, Mapping) or not phases or not steps or not isinstance(evaluate, (int, float)):
+    if not phases or not steps or evaluate is None:
         return {}
     longest = max(sum(of_rank) for of_rank in zip(*phases.values(), strict=True))
     train = longest / steps * (metrics.get("iterations") or steps)
@@ -264,14 +254,9 @@ def evaluation_share(run: RunRecord) -> float | None:
 def _first_steps(run: RunRecord, trained: float) -> float:
     """Seconds of the first steps, which aren't measured: the seconds that the slowest rank `trained`, without its
     measured steps and the time to tell of all steps. 0 where the run doesn't tell."""
-    phases, reporting_share = (run.metrics.get(name) for name in ("phases", "telling_share"))
-    if not isinstance(phases, Mapping) or not _seconds(reporting_share):
-        return 0.0
-    seconds = list(phases.values())
-    if not seconds or not all(isinstance(ranks, list) and all(map(_seconds, ranks)) for ranks in seconds):
-        return 0.0
-    measured = max(map(sum, zip(*seconds, strict=False)), default=0.0)
-    return max(trained * (1 - min(reporting_share, 1.0)) - measured, 0.0) if measured else 0.0
+    phases, reporting_share = run.metrics.get("phases") or {}, run.metrics.get("telling_share")
+    measured = max(map(sum, zip(*phases.values(), strict=True)), default=0.0)
+    return max(trained * (1 - min(reporting_share, 1.0)) - measured, 0.0) if measured and reporting_share else 0.0
 
 
 def _seconds(value: Any) -> TypeGuard[float]:
