@@ -323,10 +323,7 @@ def _units(
 
 
 def _host_box(
-    host: str,
-    rows: list[Mapping[str, Any]],
-    host_machine: Mapping[str, Any],
-    units: Mapping[tuple[str, int], Unit],
+    host: str, rows: list[Mapping[str, Any]], host_machine: Mapping[str, Any], units: Mapping[tuple[str, int], Unit]
 ) -> Box:
     def split(some: list[Mapping[str, Any]], key: str) -> list[tuple[int, list[Mapping[str, Any]]]]:
         return [(n, [row for row in some if row[key] == n]) for n in sorted({row[key] for row in some})]

@@ -97,14 +97,7 @@ def cells(
 
 
 def line(
-    x: Sequence[Any],
-    y: Sequence[Any],
-    colour: str,
-    hover: Hover,
-    *,
-    size: int = 0,
-    symbol: str = "circle",
-    **more: Any,
+    x: Sequence[Any], y: Sequence[Any], colour: str, hover: Hover, *, size: int = 0, symbol: str = "circle", **more: Any
 ) -> go.Scatter:
     """A line, with marks of a `size`; `line` in `more` changes its look."""
     look = {"color": colour, **more.pop("line", {})}

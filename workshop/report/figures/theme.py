@@ -21,13 +21,7 @@ RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e
 
 # Phases differ in lightness, so that they can be told apart in grey, too, above all those that follow each other in a
 # step; waiting is hatched.
-PHASES = {
-    "input": "#b5cf8f",
-    "compute": "#1d4e6b",
-    "wait": "#fbeedd",
-    "communicate": "#7fb6d6",
-    "update": "#8468a8",
-}
+PHASES = {"input": "#b5cf8f", "compute": "#1d4e6b", "wait": "#fbeedd", "communicate": "#7fb6d6", "update": "#8468a8"}
 HATCH = "#d9a066"
 GOOD, OTHER = RANKS[2], RANKS[4]  # the green; the red, which is the farthest from the accent
 FAINT = "#8fc0d6"  # the accent, lighter: what stands beside the best one
