@@ -126,15 +126,14 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 MOST_NAMED = 4  # lines that the sentence describes
 MOST_ROWS = 100  # of the table; of more points, an even selection is shown
+# By the type of the first trace.
 KINDS = {
     "bar": "Bar chart",
     "heatmap": "Heat map",
     "waterfall": "Waterfall chart",
     "box": "Box plot",
     "pie": "Pie chart",
-}  # by the type of the first trace
-
-
+}
 VALUES = {"heatmap": "z", "pie": "values"}  # of other traces y
 
 
@@ -156,9 +155,9 @@ def figure_table(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
     across = _plain(figure.layout.xaxis.title.text) or "x"
     up = _plain(figure.layout.yaxis.title.text) or "y"
     rows = [
-        [_plain(trace.name) or str(number), *cells]
+        [_plain(trace.name) or str(number), *map(_word, cell)]
         for number, trace in enumerate(_traces(figure), 1)
-        for cells in _cells(trace)
+        for cell in _cells(trace)
     ]
     if len(rows) > MOST_ROWS:
         rows = [rows[round(place * (len(rows) - 1) / (MOST_ROWS - 1))] for place in range(MOST_ROWS)]
@@ -167,41 +166,32 @@ def figure_table(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
 
 def _traces(figure: go.Figure) -> Iterator[Any]:
     """The traces that have data."""
-    for trace in figure.data:
-        if trace.visible is not False and _list(getattr(trace, VALUES.get(trace.type, "y"), None)):
-            yield trace
+    shown = (trace for trace in figure.data if trace.visible is not False)
+    return (trace for trace in shown if _list(getattr(trace, VALUES.get(trace.type, "y"), None)))
 
 
-def _cells(trace: Any) -> Iterator[list[str]]:
+def _cells(trace: Any) -> Iterator[Sequence[Any]]:
+    """The points of a trace: across, up, and the value of a heat map's."""
+    up = _list(getattr(trace, "y", None))
     if trace.type == "pie":
-        yield from ([_word(label), _word(value)] for label, value in zip(trace.labels, trace.values, strict=False))
-        return
-    up = _list(trace.y)
-    if trace.type == "heatmap":
+        yield from zip(trace.labels, trace.values, strict=False)
+    elif trace.type == "heatmap":
         matrix = [_list(row) for row in _list(trace.z)]
-        across = _list(trace.x) or list(range(len(matrix[0])))
-        up = up or list(range(len(matrix)))
-        for y, row in zip(up, matrix, strict=False):
-            for x, value in zip(across, row, strict=False):
-                yield [_word(x), _word(y), _word(value)]
-        return
-    across = _list(trace.x) or list(range(len(up)))
-    for x, y in zip(across, up, strict=False):
-        if y is not None:
-            yield [_word(x), _word(y)]
+        for y, row in zip(up or range(len(matrix)), matrix, strict=False):
+            yield from ((x, y, value) for x, value in zip(_list(trace.x) or range(len(row)), row, strict=False))
+    else:
+        points = zip(_list(trace.x) or range(len(up)), up, strict=False)
+        yield from (point for point in points if point[1] is not None)
 
 
 def _range(trace: Any) -> str:
     """A series with its number of points and its range."""
-    if trace.type == "heatmap":
-        values = [value for row in _list(trace.z) for value in _list(row)]
-    elif trace.type == "pie":
-        return "; ".join(
-            f"{_word(label)} {_word(value)}" for label, value in zip(trace.labels, trace.values, strict=False)
-        )
-    else:
-        values = _list(trace.x if getattr(trace, "orientation", None) == "h" else trace.y)
-    numbers = [value for value in values if isinstance(value, int | float) and math.isfinite(value)]
+    if trace.type == "pie":
+        return "; ".join(f"{_word(label)} {_word(value)}" for label, value in _cells(trace))
+    place = 0 if getattr(trace, "orientation", None) == "h" else -1
+    numbers = [
+        value for cell in _cells(trace) if isinstance(value := cell[place], int | float) and math.isfinite(value)
+    ]
     if not numbers:
         return ""
     span = f"{len(numbers)} points from {_word(min(numbers))} to {_word(max(numbers))}"

@@ -106,15 +106,12 @@ def waiting(seconds: float | None) -> str:
         return "not known yet"
     if seconds < 5:
         return "in a few seconds"
-    if seconds < 90:
-        return f"about {5 * round(seconds / 5)} s"
-    return f"about {round(seconds / 60)} min"
+    return f"about {5 * round(seconds / 5)} s" if seconds < 90 else f"about {round(seconds / 60)} min"
 
 
 def metrics_of(run: RunRecord) -> list[dict[str, str]]:
     """The results of a run, as `metrics` labels them: first the results that its workload names."""
-    first, rest = metrics_in_two(run)
-    return first + rest
+    return [metric for part in metrics_in_two(run) for metric in part]
 
 
 def metrics_in_two(run: RunRecord, told_elsewhere: Collection[str] = ()) -> tuple[list[dict[str, str]], ...]:
@@ -158,11 +155,9 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
 
 def unit_of(name: str) -> str:
     """The unit that a metric's name implies."""
-    if name.startswith("bytes"):
-        return "B"
-    if name.startswith("time_to"):
-        return "s"
-    return "%" if name.endswith(("accuracy", "share")) or name == "target" else ""
+    if name.endswith(("accuracy", "share")) or name == "target":
+        return "%"
+    return "B" if name.startswith("bytes") else "s" if name.startswith("time_to") else ""
 
 
 def value_words(value: Any, unit: str) -> str | None:

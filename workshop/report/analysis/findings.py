@@ -1,7 +1,4 @@
-"""Findings, and the facts that they rest on.
-
-Scores of models on held-out images, from 0 to 1, as texts.
-"""
+"""Findings, and the facts that they rest on."""
 
 from __future__ import annotations
 
@@ -179,11 +176,8 @@ NAMES = (
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values without those that are none, or no finite number."""
-    return {
-        name: value
-        for name, value in values.items()
-        if value is not None and not (isinstance(value, float) and not math.isfinite(value))
-    }
+    told = {name: value for name, value in values.items() if value is not None}
+    return {name: value for name, value in told.items() if not isinstance(value, float) or math.isfinite(value)}
 
 
 def facts(run: RunRecord, totals: Totals) -> Facts:

@@ -1,9 +1,6 @@
-"""The threads of a run's ranks: how many of each kind, how many worked, and on how many cores.
+"""The threads of a run's ranks: how many of each kind, how many worked, and where more want to run than there are cores.
 
-Sleeping threads only cost memory. More working threads than cores are slow: they take turns, and each turn costs a
-switch of threads and the contents of the cache.
-
-Where more wants to run than there is to run on: ranks and their threads against processing units and cores.
+Sleeping threads only cost memory. More working threads than cores are slow: they take turns on them.
 """
 
 from __future__ import annotations

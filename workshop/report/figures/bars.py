@@ -1,8 +1,4 @@
-"""Bars: settings that have no order, against a baseline or side by side in groups; guesses of a class; steps from a
-start to an end, with what each of them gave; and where each rank's time went.
-
-Rings of shares, one ring for each whole that is compared.
-"""
+"""Bars: settings against a baseline or in groups, guesses, the steps of a waterfall, ranks' times; rings of shares."""
 
 from __future__ import annotations
 

@@ -1,9 +1,6 @@
-"""Lines: what came out of each value of a setting along an axis, and memory over time.
+"""Lines: what came out of each value of a setting, memory over time, and curves of what ranks told over their steps.
 
-Curves of what ranks told over the steps of a run: inertia, loss, anything that has a value per step.
-
-Figures are drawn over steps. Where they know when the run began, each trace also carries the seconds of its points
-(`meta.seconds`), so that whoever shows it can go over to wall time without asking again: see `by_time`.
+Each trace of a curve also carries the seconds of its points (`meta.seconds`), see `by_time`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The marks of all figures: bars, lines, points and bands with words beside the mouse, and axes of names and values.
-
-A measured point of a study as figures take it, and the common parts of all figures with points.
-"""
+"""The marks and axes of all figures, and a measured point of a study as figures take it."""
 
 from __future__ import annotations
 

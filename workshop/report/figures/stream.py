@@ -1,7 +1,5 @@
-"""The task stream: what each rank has done last, phase by phase, from the events `time.<phase>`; a lane for each.
-
-The steps of all ranks beside each other in time: who computed, who waited, who came last.
-"""
+"""Lanes of ranks in time: the task stream of what each has done last, and the timeline of a training's steps, in which
+one sees who waited for whom."""
 
 from __future__ import annotations
 

@@ -36,8 +36,6 @@ CORES = "its cores"
 def rank_threads(censuses: Sequence[Mapping[str, Any]], cores: Sequence[int] = ()) -> go.Figure:
     """Two stacked bars for each rank by kind, for all threads and for the ones that worked, and a mark at its known
     cores. `censuses` are a run's metric `threads`, see `engine.threads`."""
-    if not censuses:
-        return theme.nothing_yet(NOTHING)
     names = [f"rank {rank}{what}" for rank in range(len(censuses)) for what in ("", ", worked")]
     counts = {group: _counts(censuses, kinds) for group, (kinds, _) in GROUPS.items()}
     named = {kind for kinds, _ in GROUPS.values() for kind in kinds}

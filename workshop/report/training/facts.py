@@ -13,6 +13,7 @@ from workshop.report.training.waits import evaluation_share, waiting
 
 GUESSING = math.log(10)  # cross-entropy of a network that finds each of the ten digits equally probable
 
+RECIPE = {"broadcast": False, "shard": False, "divide": False, "average": False, "scale": "none"}
 COUNTED = ("ranks", "images")  # settings that are named last: another seed and number of ranks
 # Settings as they are spoken of; what isn't here is called by its name.
 SETTINGS = {
@@ -36,6 +37,8 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
     count, total, *_ = (totals.get("loss") or {}).get(0, (0, 0.0, None, None))
     factor = {"linear": float(facts.ranks), "sqrt": math.sqrt(facts.ranks)}.get(str(params.get("scale")), 1.0)
     differs = resumed.get("differs") or []
+    # Steps of the recipe that it went without.
+    left_out = [name for name, off in RECIPE.items() if name in params and params[name] == off]
     epochs, rate = (metrics.get("epochs") or 0) - (resumed.get("epoch") or 0), metrics.get("learning_rate")
     updates = metrics["updates"] - (resumed.get("update") or 0) if trained else 0
     return {
@@ -57,7 +60,7 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         and metrics["epochs"] < params["epochs"]
         and updates >= params["steps"],
         "different": len(set(hashes)) if isinstance(hashes := metrics.get("weights"), Sequence) else None,
-        "left_out": _left_out(params) if trained and facts.ranks == 1 else None,
+        "left_out": left_out if trained and facts.ranks == 1 else None,
         "differs": [SETTINGS.get(name, name) for name in sorted(differs, key=COUNTED.__contains__) if name != "digest"],
         "other_data": "digest" in differs,
         "waits": waiting(facts.run),
@@ -66,12 +69,6 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         **_steps(facts),
         **_checkpoint_interval(metrics, params),
     }
-
-
-def _left_out(params: Mapping[str, Any]) -> list[str]:
-    """The steps of the recipe that a run went without."""
-    off = [name for name in ("broadcast", "shard", "divide", "average") if params.get(name) is False]
-    return off + (["scale"] if params.get("scale") == "none" else [])
 
 
 def _steps(facts: Facts) -> dict[str, Any]:

@@ -1,7 +1,4 @@
-"""Which ranks waited for which, from the metrics of a training run.
-
-How a training run spent its time.
-"""
+"""Which ranks waited for which, and how a training run spent its time, from the run's metrics."""
 
 from __future__ import annotations
 
