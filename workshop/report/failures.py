@@ -18,10 +18,8 @@ EXAMPLES = (Host(name="node1", slots=2), Host(name="node2", slots=2))  # shown w
 
 
 def failures(cores: int, hosts: Sequence[Host] = (), mpis: Collection[str] = ()) -> tuple[Failure, ...]:
-    """Mistakes in a placement on a machine (or on each of several hosts) with so many cores, in their order.
-
-    `hosts` are the session's, if it has several; `mpis` are the names of the MPIs that are installed.
-    """
+    """Mistakes in a placement on a machine (or each of several hosts) with so many cores, in their order. `hosts` are
+    the session's, if it has several; `mpis` are the names of the MPIs that are installed."""
     some = tuple(hosts) if len(hosts) > 1 else EXAMPLES
     return tuple(entry for entry in registry.failures(cores, some, mpis).values() if entry.in_placement)
 

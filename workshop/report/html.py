@@ -1,10 +1,8 @@
 """Cards as HTML: the one renderer for pages, live pages, notebooks and files.
 
-The macros of cards.html make the HTML, and escape what people and programs wrote. `cards.css` has the looks: whoever
-shows the HTML puts the stylesheet beside it and an element of class `ws` around it. Figures are not HTML: `pieces`
-hands them out between the HTML, and `section` puts into their places what the caller makes of them.
-
-Figures for people who can't see them: a sentence on what a figure shows, and a table of its data.
+The macros of cards.html make the HTML, and escape what people and programs wrote; whoever shows it puts `STYLE` beside
+it and an element of class `ws` around it. Figures are no HTML: `pieces` hands them out, and `section` puts into their
+places what the caller makes of them. Who can't see a figure has a sentence on it, and a table of its data.
 """
 
 from __future__ import annotations
@@ -48,10 +46,8 @@ def _macros() -> Any:
 def pieces(
     parts: Iterable[Part], unrendered: Collection[str] = ("figure",), linked: bool = True, source: Source = str
 ) -> Iterator[str | Part]:
-    """Parts as HTML; parts of the kinds `unrendered` as they are, for the caller to draw.
-
-    Without `linked` there is no dashboard that links could lead to: only the words of links in tables are kept.
-    """
+    """Parts as HTML; parts of the kinds `unrendered` as they are, for the caller to draw. Without `linked` there is no
+    dashboard that links could lead to: only the words of links in tables are kept."""
     for native, group in groupby(parts, lambda part: part["kind"] in unrendered):
         if native:
             yield from group

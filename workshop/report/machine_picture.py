@@ -27,8 +27,7 @@ def machine_card(
     title: str, machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, threads: int, resting: str = ""
 ) -> list[Card]:
     """A card with a picture and with the ranks that share cores, given so many threads for each rank, and a card with a
-    table of ranks; none where there is nothing to draw. `resting` says that the ranks compute nothing now, so that
-    sharing alarms nobody."""
+    table of ranks; none where there is nothing to draw. `resting` says why sharing alarms nobody now."""
     if not machine and not rank_map:
         return []
     parts: list[Part] = []

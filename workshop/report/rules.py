@@ -26,21 +26,9 @@ from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, Finding, finite
 
 UNTOLD = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError)  # of facts that a run doesn't tell
-WORDS = [
-    "seconds",
-    "size",
-    "percent",
-    "quantity",
-    "count",
-    "long",
-    "ranks",
-    "capital",
-    "listed",
-    "verb",
-    "option",
-    "times",
-]
-FILTERS = {name: getattr(words, name) for name in WORDS} | {"score": findings.percent, "points": findings.points}
+FILTERS = {name: getattr(words, name) for name in ("seconds", "size", "percent", "quantity", "count", "long", "ranks")}
+FILTERS |= {name: getattr(words, name) for name in ("capital", "listed", "verb", "option", "times")}
+FILTERS |= {"score": findings.percent, "points": findings.points}
 FILTERS["numbered"] = lambda numbers, word: words.numbered(word, list(numbers))
 LINE_BREAK = "\v"  # in a fact whose lines should stay lines, such as what an MPI says
 
@@ -123,15 +111,12 @@ class Rule(BaseModel, frozen=True, extra="forbid"):
 
 
 class Rules(BaseModel, frozen=True, extra="forbid"):
-    """A file. What it leaves out is as in `based_on`, the package whose rules.yaml it changes; its outcomes come before
-    those of that file.
+    """A file. What it leaves out is as in `based_on`, the package whose rules.yaml it changes; its outcomes come first.
 
-    `facts` is a reference to a function `(facts, totals) -> mapping` of further facts, and `sentences` are texts that
-    can be used like facts. `faults` are told each, the worst first. Of `outcome`, what the run achieved, the first that
-    holds is the verdict where no check holds, with `first` in any case. `checks` find what kept the run from being
-    faster. `otherwise` is said of a run of which nothing else can be said. `remarks` come last. The sentence `shares`
-    says how the ranks spent their time.
-    """
+    `facts` refers to a function `(facts, totals) -> mapping` of further facts; `sentences` can be used like facts.
+    `faults` are told each, the worst first. The first `outcome` that holds is the verdict where no check holds, with
+    `first` in any case. `checks` find what kept the run from being faster. `otherwise` is for a run of which nothing
+    else can be said. `remarks` come last. The sentence `shares` says how the ranks spent their time."""
 
     based_on: str = GENERAL
     facts: str = ""

@@ -128,12 +128,9 @@ def metrics_in_two(run: RunRecord, told_elsewhere: Collection[str] = ()) -> tupl
 
 
 def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) -> list[dict[str, str]]:
-    """Metrics as labels, values and, where a value is rounded, the exact one: single numbers, words and yes or no, in
-    their order; `called` are the workload's words for them, with a unit in brackets: `throughput [images/s]`.
-
-    A mapping's values carry its name before their own, but for `seconds`, whose values say enough by their unit; those
-    that took no time are left out.
-    """
+    """Metrics as labels, values and, where a value is rounded, the exact one; `called` are the workload's words,
+    with a unit in brackets: `throughput [images/s]`. A mapping's values carry its name before their own, but for
+    `seconds`, of which those that took no time are left out."""
     labelled = []
     for name, value in values.items():
         inner = value.items() if isinstance(value, Mapping) else [("", value)]

@@ -93,12 +93,9 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a run's page: cards, none where the run has nothing that the panel could show.
-
-    `version` is cheap to compute; while it stays the same, the cards are not rendered again. `comparison` makes the
-    cards of each run that a comparison shows, and `overlay` the cards of all its runs together, by their labels.
-    `metrics` names the metrics that the cards show, so that the list of all other metrics stays short.
-    """
+    """A part of a run's page: cards, none where the run has nothing to show. While `version`, which is cheap, stays the
+    same, they are not rendered again. `comparison` makes a run's cards in a comparison, `overlay` those of all its runs
+    together, by their labels. `metrics` names the metrics that the cards show, which the list of others leaves out."""
 
     name: str
     show: Callable[[Snapshot], Sequence[Card]]

@@ -18,10 +18,8 @@ PHASES = ("compute", "communicate", "wait", "input")
 class Balance:
     """Seconds of each rank, in rank order, over `steps` steps.
 
-    A collective ends when the slowest rank arrives. So the shortest time of a rank in `communicate` counts as
-    moving data, and other ranks' time beyond that as waiting, like the phase `wait`. Where runs tell both apart in
-    every step, as training does, all ranks have the same `communicate`, and their `wait` stays as it is.
-    """
+    A collective ends when the slowest rank arrives. So the least time of a rank in `communicate` counts as moving data,
+    and what others took beyond that as waiting, like the phase `wait`."""
 
     compute: tuple[float, ...]
     exchange: float  # of each rank, moving data
@@ -90,12 +88,8 @@ class Balance:
 
 
 def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None) -> Balance | None:
-    """The times that the events `time.compute`, `time.communicate`, `time.wait` and `time.input` tell; None without
-    compute time.
-
-    Where a run's metrics have `phases`, these sums over the measured steps are used instead. Events also contain the
-    first steps, in which TensorFlow compiles.
-    """
+    """The times that the events `time.<phase>` tell; None without compute time. A run's own `phases`, sums over the
+    measured steps, come first: events also contain the first steps, in which TensorFlow compiles."""
     totals = _measured(metrics or {}, ranks) or totals
     compute = totals.get("time.compute") or {}
     if not compute or ranks < 1:

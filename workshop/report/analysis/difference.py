@@ -41,12 +41,8 @@ def difference(
     measured_map: Mapping[str, Any] | None,
     machine: Mapping[str, Any] | None = None,
 ) -> list[Difference]:
-    """The differences in rank order. The list is empty where every rank ran as predicted, or one of the maps is
-    missing.
-
-    The machine of the run (see `core.topology`) turns units into cores and tells who is unbound. Different names of the
-    same host are no difference: see `aligned`.
-    """
+    """The differences in rank order; empty where every rank ran as predicted, or one of the maps is missing. The run's
+    machine turns units into cores and tells who is unbound. Different names of a host are none, see `aligned`."""
     predicted_reports, ran = _reports(aligned(predicted_map, measured_map)), _reports(measured_map)
     if not predicted_reports or not ran:
         return []
@@ -187,11 +183,8 @@ class _View:
 
 
 def aligned(predicted: Mapping[str, Any] | None, measured: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The prediction with hosts called as in the measured map.
-
-    A host may call itself by more or less than its placement does (node1.cluster, node1). Where no name says which
-    host is which, they are the same if the same ranks are together on them; single hosts are.
-    """
+    """The prediction with hosts called as in the measured map: a host may call itself by more than its placement does
+    (node1.cluster, node1). Where no name says which is which, hosts with the same ranks are the same."""
     if not predicted:
         return None
     predicted_hosts, measured_hosts = _together(predicted), _together(measured)

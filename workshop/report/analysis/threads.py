@@ -1,4 +1,4 @@
-"""The threads of a run's ranks: how many of each kind, how many worked, and where more want to run than there are cores.
+"""The threads of a run's ranks: how many of each kind, how many worked, and where there are more than cores.
 
 Sleeping threads only cost memory. More working threads than cores are slow: they take turns on them.
 """
@@ -250,11 +250,8 @@ def oversubscription(
 ) -> list[Oversubscription]:
     """Which ranks share which units, as far as they can't help it; empty: nobody has to share.
 
-    Ranks that may run on the same units don't share them while there are enough for all of them. So this looks at
-    every set of units that some rank is bound to, counts the threads of the ranks that can't leave that set, and
-    compares: more than units, or (with hardware threads) more than cores. That is Hall's condition for giving each
-    thread a unit of its own; it is exact where the sets contain each other or are apart, as bindings make them.
-    """
+    Of every set of units that some rank is bound to, it counts the threads that can't leave it, against its units and
+    cores. That is Hall's condition for a unit for each thread, exact where sets contain each other or are apart."""
     reports = [report for report in (rank_map or {}).get("ranks") or [] if report.get("units")]
     core_of = _cores_of(machine)
     crowds: list[Oversubscription] = []

@@ -228,12 +228,8 @@ COLOURS = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": theme.RA
 
 
 def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
-    """A ring for each whole with the shares of its parts, in their order, from the top clockwise; parts have the same
-    colours in all rings.
-
-    The parts of a whole are amounts of one unit (seconds, bytes); the ones that aren't positive are left out. The name
-    of a whole stands in the middle of its ring, where a few words have room.
-    """
+    """A ring for each whole with the shares of its parts, from the top clockwise; parts have the same colours in all
+    rings. Parts are amounts of one unit; those that aren't positive are left out. The name stands in the middle."""
     rings_drawn = {
         title: amounts
         for title, parts in wholes.items()

@@ -24,11 +24,8 @@ def heatmap(
     unit: str,
     framed: bool = True,
 ) -> go.Figure:
-    """Medians by both settings; `points` are by (value across, value down), and `axes` the settings' names.
-
-    The best cell is `framed`. Failed ones are white with a cross, as in the article (Rawat and Kapoor 2021), those that
-    were pruned are hatched and say how far they had come, those still to come are empty.
-    """
+    """Medians by both settings; `points` are by (value across, value down), `axes` the settings' names. The best is
+    `framed`. Failed ones are white with a cross (Rawat and Kapoor 2021), pruned ones hatched with what they reached."""
     places = {where: place for place, where in enumerate(points)}
     cells = [(x, y, (a, d)) for y, d in enumerate(down) for x, a in enumerate(across) if (a, d) in points]
     values = [[point.value if (point := points.get((a, d))) else None for a in across] for d in down]

@@ -33,10 +33,8 @@ def line(
     mark: bool = True,
 ) -> go.Figure:
     """Medians over a setting with whiskers from the lowest to the highest repeat, the best one marked (`mark`).
-
-    `along` are the setting's values, `lines` have a point for each of them. `ideal` draws what the first line would
-    reach if it went on as it began: "faster" in proportion to the setting, "shorter" in inverse proportion.
-    """
+    `lines` have a point for each value `along`. `ideal` draws what the first line would reach if it went on as it
+    began: "faster" in proportion to the setting, "shorter" in inverse proportion."""
     every = [point for points in lines.values() for point in points]
     if not any(point.values for point in every):
         return theme.nothing_yet(NOTHING, HEIGHT)
@@ -132,12 +130,8 @@ def _values(points: Sequence[Point], traces: Sequence[go.Scatter], unit: str, po
 
 
 def memory(lines: Mapping[str, tuple[Sequence[float], Sequence[float]]], axis: str = "seconds") -> go.Figure:
-    """Resident memory: a line for each contender or rank from its times (seconds from the start, or steps) and its
-    bytes at each.
-
-    The axis of bytes begins at zero, so that a little more looks like a little more; the legend says what each has
-    gained from its first to its last point.
-    """
+    """Resident memory from zero: a line for each contender or rank from its times (seconds, or steps) and its bytes at
+    each. The legend says what each has gained from its first to its last point."""
     drawable = {name: line for name, line in lines.items() if line[1]}
     if not drawable:
         return theme.nothing_yet(NO_MEMORY)
@@ -174,11 +168,9 @@ NONE: Mapping[str, Sequence[Series]] = {}
 def curve(
     series: Sequence[Series], held_out: Sequence[Series] = (), began: float | None = None, height: int = 300
 ) -> go.Figure:
-    """One event name over its steps, a line per rank that told it, and as points what was measured on held-out data.
-
-    Where a point of a line stands for several events, the line is their mean and a band shows the lowest and the
-    highest. `began` is the time of the run's first event in seconds since the epoch.
-    """
+    """One event name over its steps, a line per rank that told it, and as points what was measured on held-out data. Of
+    several events in a point the line is the mean, with a band from the lowest to the highest. `began` is the time of
+    the run's first event."""
     if not any(values.steps for values in (*series, *held_out)):
         return theme.nothing_yet("Nothing told yet", height)
     traces: list[go.Scatter] = []

@@ -214,12 +214,9 @@ def machine_picture(
     threads_per_rank: int = 1,
     predicted: Mapping[str, Any] | None = None,
 ) -> go.Figure:
-    """Hosts, packages, NUMA nodes or caches, cores and units as nested boxes.
-
-    A unit has the colour of the rank that may run there, or stripes for several ranks. Units that ranks have to share
-    have a thick red outline. Without a rank map the empty machine is drawn. `predicted` is the predicted rank map, with
-    the same names of hosts: a misplaced rank is marked, and a dashed frame shows its predicted place.
-    """
+    """Hosts, packages, NUMA nodes or caches, cores and units as nested boxes; a unit has the colours of the ranks that
+    may run there, and a thick red outline where they have to share it. `predicted` is the predicted rank map, with the
+    same names of hosts: a misplaced rank is marked, and a dashed frame shows its predicted place."""
     hosts = _hosts(machine, rank_map)
     if not hosts:
         return theme.nothing_yet("No machine yet")

@@ -140,10 +140,7 @@ CHOSEN: dict[str, Any] = {"unselected": {"marker": {"opacity": 1}}}
 
 @dataclass(frozen=True)
 class Point:
-    """One setting with its measured repeats.
-
-    Each mark carries its point's position (`customdata`), so that a page knows the clicked point.
-    """
+    """One setting with its measured repeats. A mark carries its point's position (`customdata`) for pages."""
 
     name: str
     values: tuple[float, ...] = ()  # none: not measured, `state` says why

@@ -72,11 +72,8 @@ class Stream:
 
 
 def stream(events: Iterable[Event], ranks: int, phases: Phases, now: float | None) -> Stream | None:
-    """The last seconds of all ranks, fewer where phases are short; None without a phase.
-
-    `phases` are those that last `now` and have no event yet; where `now` is in the past, later events tell them.
-    Without `now` the stream ends with the last event.
-    """
+    """The last seconds of all ranks, fewer where phases are short; None without a phase. `phases` are those that last
+    `now` and have no event yet. Without `now` the stream ends with the last event."""
     all_spans = spans(events)
     end = max((span.end for span in all_spans), default=0.0)
     if now is not None:
@@ -206,13 +203,9 @@ class Span:
 
 
 def timeline(trace: Mapping[str, Any]) -> go.Figure:
-    """Some steps of all ranks, a row for each rank and rows for the buckets of gradients that leave during the
-    computation, where the trace has them.
-
-    `trace` is a Chrome trace as `engine.training.trace` builds it. Of its steps as many are drawn as can be told apart:
-    the first ones that follow each other without a pause and without one that takes far longer than usual, as the first
-    of an epoch does. A mark shows who came last to the exchange of a step.
-    """
+    """Some steps of all ranks of a trace by `engine.training.trace`: a row for each rank, and for buckets of gradients.
+    As many steps are drawn as can be told apart, the first that follow each other without a pause and without one that
+    takes far longer than usual. A mark shows who came last to the exchange of a step."""
     events = [event for event in trace.get("traceEvents") or [] if event.get("ph") in ("X", "M")]
     names = {event["pid"]: event["args"]["name"] for event in events if event.get("name") == "process_name"}
     ranks = sorted(pid for pid, name in names.items() if name.startswith("rank "))

@@ -1,8 +1,4 @@
-"""The panels of a run's page: those of every run, and those that the run's workload brings.
-
-A section has the panels of every run first, then the workload's own, but for the section "learning", which ends with
-them as well. A panel of which a run told nothing shows nothing.
-"""
+"""The panels of a run's page. A section has those of every run first, then the workload's own."""
 
 from __future__ import annotations
 

@@ -36,10 +36,8 @@ def _sum(counted: Mapping[str, Any], kind: str, unit: str) -> int:
 
 
 def pattern(sent: Matrix) -> str:
-    """A pattern that fits which ranks sent much to which, in half a sentence; "" where none does.
-
-    See Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, 2005.
-    """
+    """A pattern that fits which ranks sent much to which (Thakur, Rabenseifner and Gropp, Optimization of collective
+    communication operations in MPICH, 2005), in half a sentence; "" where none does."""
     ranks = len(sent)
     edges = {(int(sender), int(receiver)) for sender, receiver in np.argwhere(sent > FEW_BYTES * sent.max())}
     ring = {(rank, (rank + 1) % ranks) for rank in range(ranks)}

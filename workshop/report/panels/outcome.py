@@ -41,11 +41,8 @@ log = logging.getLogger(__name__)
 
 
 class Predictions:
-    """Predictions where the mapper would put runs' ranks, by placement and machine; any thread may ask.
-
-    Asking takes a tenth of a second and starts a process, so a worker does it, once for all runs of the same placement
-    on the same machine; a page shows an answer as soon as it is there.
-    """
+    """Predictions where the mapper would put runs' ranks; any thread may ask. Asking takes a tenth of a second, so a
+    worker does it, once for all runs of the same placement on the same machine."""
 
     def __init__(self, ask: Callable[[Placement, MachineDescription], Prediction] = mapper.predict) -> None:
         self._ask = ask

@@ -217,11 +217,8 @@ CELL = 32  # pixels of a row of the confusion matrix
 
 
 def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
-    """A bar for each rank and one for all, in images/s, from a training run's `images_per_second_ranks` and
-    `images_per_second`; their `_deviation` is drawn as the bars' intervals.
-
-    A rank's figure counts its time within steps, the total's all time of training; so the ranks' may add up to more.
-    """
+    """A bar for each rank and one for all, in images/s, with deviations. A rank's figure counts its time within steps,
+    the total's all time of training; so the ranks' may add up to more."""
     each = metrics.get("images_per_second_ranks") or []
     total, deviation = metrics.get("images_per_second"), metrics.get("images_per_second_deviation")
     if not each or not isinstance(total, int | float):

@@ -24,12 +24,9 @@ LATE = ("last", "late_by")  # metrics: in how many steps each rank came last, an
 
 @dataclass(frozen=True)
 class WaitingTime:
-    """Seconds are means over the measured steps; lists are in rank order.
-
-    An exchange ends when the last rank arrives. Its delay after the rank before it is what it costs all others; `late`
-    are the fewest ranks that have most of these costs together. It is empty where nobody waited to speak of (`hardly`),
-    and where all ranks were late in turns.
-    """
+    """Seconds are means over the measured steps; lists are in rank order. An exchange ends when the last rank arrives:
+    its delay after the rank before it is what it costs all others. `late` are the fewest ranks that have most of these
+    costs, empty where nobody waited to speak of (`hardly`), and where all were late in turns."""
 
     step: float  # seconds that a step takes
     waited: tuple[float, ...]  # seconds of each rank in a step
@@ -204,9 +201,8 @@ WAIT, REST = "wait", "rest"
 
 
 def spent(run: RunRecord) -> dict[str, float]:
-    """A run's seconds by kind: training (its steps without waiting), wait (in its steps, on average over the ranks),
-    evaluation, preparation (imports, data, building, and the first steps, which compile) and the rest, such as
-    checkpoints. Empty where the run tells no `seconds` of training."""
+    """A run's seconds by kind: training (steps without waiting), wait (on average over the ranks), evaluation,
+    preparation (with the first steps, which compile), and the rest. Empty where it tells no `seconds` of training."""
     seconds = run.metrics.get("seconds")
     if not isinstance(seconds, Mapping) or not _seconds(seconds.get("train")):
         return {}
@@ -225,11 +221,8 @@ def spent(run: RunRecord) -> dict[str, float]:
 
 
 def as_long_run(run: RunRecord | None) -> dict[str, float]:
-    """A run's seconds in training and in evaluation, as a long run would divide them; empty where it doesn't tell.
-
-    Training counts all steps at the measured steps' speed. The first steps compile, which takes as long as all others
-    of a short run.
-    """
+    """A run's seconds in training and in evaluation, as a long run would divide them, with all steps as fast as the
+    measured ones: the first steps compile. Empty where it doesn't tell."""
     metrics: Mapping[str, Any] = run.metrics if run is not None else {}
     phases, steps = metrics.get("phases"), metrics.get("measured_steps")
     evaluate = (metrics.get("seconds") or {}).get("evaluate")
@@ -241,8 +234,8 @@ def as_long_run(run: RunRecord | None) -> dict[str, float]:
 
 
 def evaluation_share(run: RunRecord) -> float | None:
-    """Evaluation's share of the time of training and evaluation, as in figure 9 of Rawat and Kapoor 2021. It depends
-    neither on a process's start nor on the length of the training. None where a run doesn't tell."""
+    """Evaluation's share of the time of training and evaluation, as in figure 9 of Rawat and Kapoor 2021; None where a
+    run doesn't tell."""
     parts = spent(run)
     work = sum(parts.get(name, 0.0) for name in ("training", WAIT, "evaluation"))
     return parts.get("evaluation", 0.0) / work if work > 0 else None
