@@ -148,8 +148,7 @@ def figure_sentence(figure: go.Figure) -> str:
 
 def figure_table(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
     """Headings and rows of a figure's data; no rows without data."""
-    across = _plain(figure.layout.xaxis.title.text) or "x"
-    up = _plain(figure.layout.yaxis.title.text) or "y"
+    across, up = _plain(figure.layout.xaxis.title.text) or "x", _plain(figure.layout.yaxis.title.text) or "y"
     rows = [
         [_plain(trace.name) or str(number), *map(_word, cell)]
         for number, trace in enumerate(_traces(figure), 1)

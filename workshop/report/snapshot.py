@@ -21,10 +21,10 @@ POINTS = 160  # of a curve: what a card can show, and what forty viewers can be 
 
 
 class Snapshot:
-    """A run for panels to look at. A value that costs a query is read once, when a panel asks for it."""
+    """A run for panels to look at, as it was at the time `until`, still running then, or as it is. A value that costs a
+    query is read once, when a panel asks for it."""
 
     def __init__(self, store: Store, run: RunRecord, until: float = math.inf) -> None:
-        """The run as it was at the time `until`, still running then; without it as it is."""
         self.store = store
         self.until = until
         if until < math.inf:
@@ -56,15 +56,13 @@ class Snapshot:
     @cached_property
     def began(self) -> float | None:
         """The time of the first event; None where there is none yet."""
-        first = self.store.events(self.run.id, limit=1)
-        return first[0].time if first else None
+        return next((event.time for event in self.store.events(self.run.id, limit=1)), None)
 
     @property
     def newest(self) -> float | None:
         """The time of the newest event that a panel has drawn."""
-        return max(
-            (series.times[-1] for group in self._series.values() for series in group if series.times), default=None
-        )
+        drawn = (series for group in self._series.values() for series in group)
+        return max((series.times[-1] for series in drawn if series.times), default=None)
 
     def series(self, name: str) -> list[Series]:
         """The events of one name, a series for each rank that told it."""

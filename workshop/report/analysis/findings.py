@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -91,9 +92,9 @@ class Facts:
     @property
     def unbound(self) -> bool:
         """Whether every rank may run anywhere on its host, which has more than one core."""
-        everything: dict[str, set[int]] = {}
+        everything: dict[str, set[int]] = defaultdict(set)
         for unit in self.units:
-            everything.setdefault(unit["host"], set()).add(unit["unit"])
+            everything[unit["host"]].add(unit["unit"])
         free = all(set(report["units"]) == everything.get(report["host"]) for report in self.reports)
         return self.cores > len(everything) and bool(self.reports) and free
 
@@ -139,19 +140,13 @@ class Facts:
 
     def _slow(self) -> dict[str, Any] | None:
         """The rank that computed for longest, where it ran, and how long the others computed on average."""
-        times = self.times
-        if times is None or self.ranks < 2:
+        if self.times is None or self.ranks < 2:
             return None
-        slow = times.slowest
+        slow, compute = self.times.slowest, self.times.compute
         report = next((report for report in self.reports if report["rank"] == slow), {"units": [], "host": ""})
-        return {
-            "rank": slow,
-            "seconds": times.compute[slow],
-            "others": (sum(times.compute) - times.compute[slow]) / (self.ranks - 1),
-            "units": report["units"],
-            "host": report["host"],
-            "crowded": any(slow in crowd.ranks for crowd in self.crowds),
-        }
+        others, crowded = (sum(compute) - compute[slow]) / (self.ranks - 1), any(slow in c.ranks for c in self.crowds)
+        place = {"units": report["units"], "host": report["host"], "crowded": crowded}
+        return {"rank": slow, "seconds": compute[slow], "others": others, **place}
 
     def _hosts(self) -> dict[str, Any]:
         """Hosts that were asked for, and those of them that stayed empty, where all ranks ran on one."""

@@ -6,6 +6,7 @@ Sleeping threads only cost memory. More working threads than cores are slow: the
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
@@ -151,20 +152,17 @@ def _judged(crew: Crew) -> str:
     if crew.crowded:
         return f"That is too many{f': {ready}, and they {late}' if ready else ''}."
     if crew.delayed >= DELAYED:
-        return (
-            f"That is not too many, and yet they {late}: something else works there, or ranks are bound to the same "
-            "cores while others are free."
-        )
-    if crew.workers > crew.cores:
-        return f"They took turns by themselves ({ready}), so that is not too many."
-    return "That is not too many."
+        bound = "something else works there, or ranks are bound to the same cores while others are free"
+        return f"That is not too many, and yet they {late}: {bound}."
+    turns = crew.workers > crew.cores
+    return f"They took turns by themselves ({ready}), so that is not too many." if turns else "That is not too many."
 
 
 def _named(counts: Mapping[str, int]) -> str:
     """Those kinds that there are most of by name, the rest as a number."""
-    order = sorted((kind for kind in counts if counts[kind]), key=lambda kind: -counts[kind])
-    names = [f"{counts[kind]} {KINDS.get(kind, kind)}" for kind in order[:NAMED]]
-    rest = sum(counts[kind] for kind in order[NAMED:])
+    order = Counter(counts).most_common()
+    names = [f"{count} {KINDS.get(kind, kind)}" for kind, count in order[:NAMED] if count]
+    rest = sum(count for _, count in order[NAMED:])
     return words.listed([*names, f"{rest} of other kinds"] if rest else names)
 
 
@@ -182,9 +180,9 @@ def kinds_of(censuses: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _total(censuses: list[Any], name: str) -> float | None:
     """Seconds of the kinds that worked; None where none is known."""
-    kinds = [kind for census in censuses for kind in census.values() if kind.get("busy")]
-    values = [value for kind in kinds if _positive(value := kind.get(name), zero=True)]
-    return sum(values) if values else None
+    values = [kind[name] for census in censuses for kind in census.values() if kind.get("busy") and name in kind]
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
 
 
 def _positive(value: Any, zero: bool = False) -> TypeGuard[float]:
@@ -199,11 +197,6 @@ def _positive(value: Any, zero: bool = False) -> TypeGuard[float]:
 # others, such as scikit-learn. Tried: with OMP_NUM_THREADS 1, 2 and 8 it makes the same threads and is as fast.
 PREFIXES = ("OMP_", "KMP_", "GOMP_")  # of variables that an OpenMP library reads
 INSTEAD = "TF_NUM_INTRAOP_THREADS"
-
-
-def is_openmp(variable: str) -> bool:
-    """Whether it is for an OpenMP library that a variable is."""
-    return variable.startswith(PREFIXES)
 
 
 def openmp_matters(run: RunRecord) -> bool | None:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from workshop.core import words as say
 from workshop.extension import Workload
 from workshop.report.analysis.balance import balance
-from workshop.report.analysis.threads import KINDS, is_openmp, kinds_of, openmp_why, sentences
+from workshop.report.analysis.threads import KINDS, PREFIXES, kinds_of, openmp_why, sentences
 from workshop.report.cards import Card, Part, about, figure, fold, line, table, words
 from workshop.report.figures import marks, stream, theme
 from workshop.report.figures.bars import rank_times
@@ -157,7 +157,7 @@ def threads(snapshot: Snapshot) -> list[Card]:
     reports = (snapshot.run.rank_map or {}).get("ranks") or []
     cores = [len(report.get("cores") or []) for report in reports]
     lines = [line(sentence) for sentence in sentences(snapshot.run)]
-    variables = [name for name in snapshot.run.placement.get("environment") or {} if is_openmp(name)]
+    variables = [name for name in snapshot.run.placement.get("environment") or {} if name.startswith(PREFIXES)]
     lines += [line(openmp_why(snapshot.run, name), tone="note") for name in variables[:1]]
     parts: list[Part] = [words(*lines)] if lines else []
     parts += [figure(rank_threads(censuses, cores)), _by_kind(censuses), fold("What counts as work", ABOUT_THREADS)]

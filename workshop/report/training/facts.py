@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.engine.training.checkpoint import daly, young
+from workshop.engine.training.checkpoint import young
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, number
 from workshop.report.training.waits import evaluation_share, waiting
@@ -106,13 +106,12 @@ def _checkpoint_interval(metrics: Mapping[str, Any], params: Mapping[str, Any]) 
         return {}
     step = max(sum(seconds[0] for seconds in metrics["phases"].values()) / steps, params.get("pace") or 0.0)
     blocked, processor = blocked / (figures["written"] + figures["left_out"]), processor / figures["written"]
-    best, higher = young(blocked + processor, 3600 * mtbf), daly(blocked + processor, 3600 * mtbf)
+    best = young(blocked + processor, 3600 * mtbf)
     if step <= 0 or best <= 0:
         return {}
     return {
         "checkpoint_blocked": blocked,
         "checkpoint_processor": processor,
         "young": best,
-        "daly": higher,
         "young_steps": max(round(best / step), 1),
     }

@@ -20,7 +20,7 @@ from workshop.report.figures.bars import rings
 from workshop.report.figures.stream import timeline as drawn
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
-from workshop.report.training.waits import evaluation_share, waiting_sentence
+from workshop.report.training.waits import evaluation_share, waiting
 from workshop.report.training.waits import spent as time_spent
 
 TIMELINE = "timeline.json"
@@ -126,8 +126,8 @@ def timeline(snapshot: Snapshot) -> list[Card]:
     if TIMELINE not in snapshot.artifacts:
         return []
     trace = json.loads(snapshot.read(TIMELINE))
-    sentence = waiting_sentence(snapshot.run)
-    parts = [*([words(line(sentence))] if sentence else []), figure(drawn(trace))]
+    waits = waiting(snapshot.run)
+    parts = [*([words(line(waits.sentence))] if waits else []), figure(drawn(trace))]
     return [Card("timeline", "Who waited for whom", tuple(parts))]
 
 

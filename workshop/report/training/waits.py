@@ -57,7 +57,7 @@ class WaitingTime:
 
     @property
     def sentence(self) -> str:
-        """Who waited for whom."""
+        """Who waited for whom: "Ranks 0 and 2 waited 20 ms a step for rank 1, which shares core 0 with rank 0."."""
         step, mean = words.seconds(self.step), words.seconds(fmean(self.waited))
         if self.hardly:
             return f"The ranks hardly waited for each other: {mean} of a step of {step}."
@@ -117,13 +117,6 @@ def waiting(run: RunRecord) -> WaitingTime | None:
     cores = {core for report in reports for core in report["cores"]}
     places = words.numbered("core", sorted(cores)) if cores else ""
     return WaitingTime(step, waited, tuple(last), late, kind, cause, places)
-
-
-def waiting_sentence(run: RunRecord) -> str | None:
-    """One sentence on who waited for whom, e.g. "Ranks 0 and 2 waited 20 ms a step for rank 1, which shares core 0
-    with rank 0."; None where the run doesn't tell."""
-    waits = waiting(run)
-    return waits.sentence if waits is not None else None
 
 
 def _late(costs: Sequence[float], waited: Sequence[float]) -> tuple[int, ...]:
