@@ -30,19 +30,15 @@ def machine_card(
     table of ranks; none where there is nothing to draw. `resting` says why sharing alarms nobody now."""
     if not machine and not rank_map:
         return []
-    parts: list[Part] = []
-    tone: Tone
-    begin, tone = ("Oversubscribed when all compute", "about") if resting else ("Oversubscribed", "alarm")
+    begin = "Oversubscribed when all compute" if resting else "Oversubscribed"
+    tone: Tone = "about" if resting else "alarm"
     sharing = sharing_words(oversubscription(rank_map, machine, threads))
-    lines = [line(f"{begin}: {sentence}", tone=tone) for sentence in sharing]
-    if resting:
-        lines.insert(0, line(resting, tone="about"))
-    if lines:
-        parts.append(words(*lines))
-    parts.append(figure(machine_picture(machine, rank_map, threads), WIDTH))
+    lines = [line(resting, tone="about")] if resting else []
+    lines += [line(f"{begin}: {sentence}", tone=tone) for sentence in sharing]
+    picture = figure(machine_picture(machine, rank_map, threads), WIDTH)
     rows = [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]
     ranks = (table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows), about(WAITING))
-    cards = [Card("machine", title, tuple(parts), tone="machine")]
+    cards = [Card("machine", title, (*([words(*lines)] if lines else []), picture), tone="machine")]
     return [*cards, Card("ranks", "Rank by rank", ranks, tone="machine")] if rows else cards
 
 

@@ -115,9 +115,9 @@ def _room(along: Sequence[Any], kind: str) -> dict[str, Any]:
     """An axis that ends a little beyond the outer points, so that their marks aren't cut off."""
     if kind == "category":
         return {"range": [-0.4, len(along) - 0.6]}
-    ends = [math.log10(value) for value in (min(along), max(along))] if kind == "log" else [min(along), max(along)]
-    span = ends[1] - ends[0] or 1.0
-    return {"range": [ends[0] - 0.06 * span, ends[1] + 0.06 * span]}
+    low, high = (math.log10(value) if kind == "log" else value for value in (min(along), max(along)))
+    span = 0.06 * (high - low or 1.0)
+    return {"range": [low - span, high + span]}
 
 
 def _values(points: Sequence[Point], traces: Sequence[go.Scatter], unit: str, powers: bool) -> dict[str, Any]:

@@ -234,8 +234,7 @@ def machine_picture(
     height = WIDTH * outer.height / outer.width
     height = round(max(190, min(height, 360)) if few else max(240, min(1.3 * height, 560)))
     scale = Scale(WIDTH / outer.width, height / outer.height)
-    shapes: list[dict[str, Any]] = []
-    notes: list[dict[str, Any]] = []
+    shapes, notes = [], []
     for box in outer.everything():
         if box.kind == "unit":
             shapes += unit_shapes(box, few)
@@ -352,8 +351,7 @@ def _frame(box: Box) -> dict[str, Any]:
 
 
 def _title(box: Box, scale: Scale) -> dict[str, Any]:
-    largest = {"host": 16, "package": 15}.get(box.kind, 14)
-    words = box.title
+    largest, words = {"host": 16, "package": 15}.get(box.kind, 14), box.title
     if box.kind == "core" and scale.font(largest, box.head, len(words), TIGHT * box.width) < largest:
         words = words.replace("core ", "c")  # which fits where the picture is narrow, too
     size = scale.font(largest, box.head, len(words), box.width - GAP)

@@ -55,7 +55,6 @@ def stacked(
     axis: str = "",
     anchor: str = "middle",
     more: Sequence[Any] = (),
-    **layout: Any,
 ) -> go.Figure:
     """A bar for each name, the first on top, made of `parts` from left to right, which have their values inside where
     there is room. The axis is called `axis`, or by the unit; `more` are further traces."""
@@ -75,7 +74,7 @@ def stacked(
     look = {"barmode": "stack", "bargap": 0.3, "showlegend": True, "legend": {"traceorder": "normal"}}
     scale = {"title": {"text": axis or unit}, "nticks": 6, "rangemode": "tozero"}
     height = max(LOW, min(150 + 44 * len(names), HIGH))
-    return theme.figure([*traces, *more], height=height, xaxis=scale, yaxis=CATEGORIES, **look, **layout)
+    return theme.figure([*traces, *more], height=height, xaxis=scale, yaxis=CATEGORIES, **look)
 
 
 def cells(

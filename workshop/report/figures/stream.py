@@ -4,7 +4,7 @@ one sees who waited for whom."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from math import inf, isfinite
@@ -217,8 +217,7 @@ def timeline(trace: Mapping[str, Any]) -> go.Figure:
     steps = _window(spans, len(rows))
     visible = [span for span in spans if span.step in steps]
     zero, end = min(span.begin for span in visible), max(span.end for span in visible)
-    labels = [f"rank {row}" for row in range(len(rows))]
-    spans_drawn = list(visible)
+    labels, spans_drawn = [f"rank {row}" for row in range(len(rows))], list(visible)
     for pid in sorted(names.keys() - rows.keys()):
         events_beside = [event for event in events if event["ph"] == "X" and event["pid"] == pid]
         if spans_beside := _buckets(events_beside, len(labels), zero, end):
@@ -250,11 +249,11 @@ def _span(event: Mapping[str, Any], row: int) -> Span:
 
 def _window(spans: Iterable[Span], ranks: int) -> list[int]:
     """The steps that are drawn."""
-    begins: dict[int, float] = defaultdict(lambda: float("inf"))
-    ends: dict[int, float] = defaultdict(float)
+    begins: dict[int, float] = {}
+    ends: dict[int, float] = {}
     for span in spans:
-        begins[span.step] = min(begins[span.step], span.begin)
-        ends[span.step] = max(ends[span.step], span.end)
+        begins[span.step] = min(begins.get(span.step, inf), span.begin)
+        ends[span.step] = max(ends.get(span.step, 0.0), span.end)
     steps = sorted(begins)
     usual = LONG * median(ends[step] - begins[step] for step in steps)
     most = min(len(steps), max(min(STEPS, 1600 // (ranks * len(PHASES))), 2))
@@ -262,12 +261,12 @@ def _window(spans: Iterable[Span], ranks: int) -> list[int]:
     def length(window: list[int]) -> float:
         return ends[window[-1]] - begins[window[0]]
 
-    for count in range(most, min(FEWEST_STEPS, most) - 1, -1):
-        for start in range(len(steps) - count + 1):
-            window = steps[start : start + count]
-            if length(window) <= count * usual:
-                return window
-    return min((steps[start : start + most] for start in range(len(steps) - most + 1)), key=length)
+    def windows(count: int) -> Iterator[list[int]]:
+        return (steps[start : start + count] for start in range(len(steps) - count + 1))
+
+    every = (window for count in range(most, min(FEWEST_STEPS, most) - 1, -1) for window in windows(count))
+    shortest = min(windows(most), key=length)
+    return next((window for window in every if length(window) <= len(window) * usual), shortest)
 
 
 def _buckets(events: Iterable[Mapping[str, Any]], row: int, zero: float, end: float) -> list[Span]:
@@ -302,10 +301,8 @@ def _last(spans: Iterable[Span], zero: float) -> go.Scatter:
     waited: dict[int, float] = defaultdict(float)
     spent: dict[int, float] = defaultdict(float)  # on rank 0, in the step
     for span in spans:
-        if span.name == "wait":
-            waited[span.step] = max(waited[span.step], span.length)
-        if span.row == 0:
-            spent[span.step] += span.length
+        waited[span.step] = max(waited[span.step], span.length if span.name == "wait" else 0.0)
+        spent[span.step] += span.length if span.row == 0 else 0.0
     marked = [span for span in spans if span.last and waited[span.step] > NOTABLE * spent[span.step]]
     return marks.points(
         [round(span.begin - zero, 3) for span in marked],

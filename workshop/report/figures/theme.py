@@ -58,19 +58,9 @@ def text_on(colour: str) -> str:
     return PAPER if luminance < EVEN else INK
 
 
-def _axis(**more: Any) -> dict[str, Any]:
-    return {
-        "gridcolor": LINE,
-        "linecolor": LINE,
-        "zeroline": False,
-        "ticks": "",
-        "automargin": True,
-        "tickfont": {"size": 15, "color": MUTED},
-        "title": {"font": {"size": 15, "color": MUTED}, "standoff": 10},
-        **more,
-    }
-
-
+_LABELS = {"size": 15, "color": MUTED}
+_AXIS = {"gridcolor": LINE, "linecolor": LINE, "zeroline": False, "ticks": "", "automargin": True, "tickfont": _LABELS}
+_AXIS["title"] = {"font": _LABELS, "standoff": 10}
 _BAR = {"marker": {"line": {"width": 0}}, "textposition": "inside", "insidetextanchor": "start", "textangle": 0}
 _CONNECTOR = {"line": {"color": MUTED, "width": 1}}
 _COLOURBAR = {"outlinewidth": 0, "thickness": 16, "title": {"side": "right"}}
@@ -87,8 +77,8 @@ TEMPLATE = go.layout.Template(
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "colorway": list(RANKS),
-        "xaxis": _axis(),
-        "yaxis": _axis(),
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
         "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "font": {"size": 15}},
         "margin": {"l": 8, "r": 16, "t": 16, "b": 8},
         "hoverlabel": {"font": {"family": FONT, "size": 15, "color": INK}, "bgcolor": PAPER, "bordercolor": LINE},

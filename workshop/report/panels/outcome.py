@@ -64,11 +64,9 @@ class Predictions:
             answer = self._answers[key]
         return answer.result() if answer.done() and not answer.cancelled() else None
 
-    def settle(self, seconds: float = 2 * mapper.MAPPER_SECONDS) -> None:
+    def settle(self) -> None:
         """Wait until all that was asked is answered."""
-        with self._lock:
-            pending = list(self._answers.values())
-        wait(pending, seconds)
+        wait(list(self._answers.values()), 2 * mapper.MAPPER_SECONDS)
 
     def _answer(self, placement: Mapping[str, Any], machine: Mapping[str, Any], hosts: int) -> Prediction:
         try:
@@ -127,10 +125,8 @@ def error(snapshot: Snapshot) -> list[Card]:
     failure, summary = snapshot.run.error, failure_words(snapshot.run)
     if not failure or not summary:
         return []
-    parts: list[Part] = [words(line(summary, tone="message"))]
-    if failure.get("traceback"):
-        parts.append(fold("Traceback", short_traceback(failure["traceback"])))
-    return [Card("error", "What went wrong", tuple(parts), tone="error")]
+    traceback = [fold("Traceback", short_traceback(failure["traceback"]))] if failure.get("traceback") else []
+    return [Card("error", "What went wrong", (words(line(summary, tone="message")), *traceback), tone="error")]
 
 
 def resumption(snapshot: Snapshot) -> list[Card]:

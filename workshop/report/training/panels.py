@@ -35,13 +35,13 @@ ADD_UP = (
 
 def conditions(snapshot: Snapshot) -> list[Card]:
     """The training data and the exchange of gradients, with the meaning of `auto` in this run."""
-    metrics, lines = snapshot.run.metrics, []
+    lines = []
     if data := snapshot.metric("data", str):
         held_out = snapshot.metric("held_out_images", int)
         rest = "" if held_out is None else f"; {say.count(held_out, 'image')} held out"
         lines.append(line(f"{data}{rest}.", "Data"))
     if exchange := snapshot.metric("exchange", str):
-        why = metrics.get("exchange_why")
+        why = snapshot.metric("exchange_why", str)
         lines.append(line(f"{exchange}{f': {why}' if why else ''}", "Exchange"))
     resumed = snapshot.metric("resumed", Mapping)
     if resumed and {"epoch", "update"} <= resumed.keys():
@@ -105,9 +105,7 @@ def _by_rank(snapshot: Snapshot) -> list[Part]:
 def _letters(hashes: Sequence[str]) -> list[str]:
     """Equal weights have the same letter, which is more to the point than their hashes."""
     distinct = list(dict.fromkeys(hashes))
-    if len(distinct) == 1:
-        return ["the same"] * len(hashes)
-    return [f"set {distinct.index(each) + 1}" for each in hashes]
+    return [f"set {distinct.index(each) + 1}" if len(distinct) > 1 else "the same" for each in hashes]
 
 
 def spent(snapshot: Snapshot) -> list[Card]:
@@ -135,11 +133,9 @@ def autotune(snapshot: Snapshot) -> list[Card]:
     """The settings that Horovod tried out on its own, with the speed of each."""
     if AUTOTUNE not in snapshot.artifacts:
         return []
-    tries = list(csv.DictReader(io.StringIO(snapshot.read(AUTOTUNE).decode())))
-    rows = [
-        [say.quantity(float(attempt[key])) for key in ("cycle_time_ms", "tensor_fusion_threshold", "score")]
-        for attempt in tries
-    ]
+    tries = csv.DictReader(io.StringIO(snapshot.read(AUTOTUNE).decode()))
+    keys = ("cycle_time_ms", "tensor_fusion_threshold", "score")
+    rows = [[say.quantity(float(attempt[key])) for key in keys] for attempt in tries]
     if not rows:
         return []
     fastest = max(rows, key=lambda row: float(row[2]))
@@ -175,9 +171,8 @@ def confusion(snapshot: Snapshot) -> list[Card]:
         return []
     wrong = {(label, read): counts[label][read] for label in range(10) for read in range(10) if label != read}
     (label, read), most = max(wrong.items(), key=lambda mistake: mistake[1])
-    sentence = "No held-out image was misread."
-    if most:
-        sentence = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
+    mistake = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
+    sentence = mistake if most else "No held-out image was misread."
     return [Card("confusion", "Confusion matrix", (words(line(sentence)), figure(confusion_matrix(counts))))]
 
 
