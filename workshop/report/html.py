@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -87,37 +87,12 @@ def alone(html: str) -> str:
     return f'<style>{STYLE}</style><div class="ws ws-notebook">{html}</div>'
 
 
-def title(card: Card) -> str:
-    return str(_macros().title(card))
+def _made(macro: str) -> Callable[..., str]:
+    """A macro of cards.html as a function."""
+    return lambda *values, **named: str(getattr(_macros(), macro)(*values, **named))
 
 
-def box(inner: str, look: str = "") -> str:
-    """A frame with a bar on its left: good, nearly, bad, calm, or of the usual colour. `inner` is HTML."""
-    return str(_macros().box(inner, look))
-
-
-def line(text: str, label: str = "", tone: str = "") -> str:
-    """A paragraph. A heading is one for screen readers, too, but no notebook lists it in its table of contents."""
-    return str(_macros().line(text, label, tone))
-
-
-def muted(text: str) -> str:
-    return str(_macros().muted(text))
-
-
-def link(url: str, text: str, look: str = "", target: str = "_self") -> str:
-    """A link; in another tab it can't reach this page."""
-    return str(_macros().link(url, text, look, target))
-
-
-def tiles(values: Iterable[Mapping[str, str]]) -> str:
-    """Values under their labels, as `cards.tiles` has them."""
-    return str(_macros().tiles(values))
-
-
-def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table, which scrolls where it doesn't fit; cells are as `cards.table` has them."""
-    return str(_macros().table(headings, rows))
+title, box, line, muted, link, tiles, table = map(_made, ("title", "box", "line", "muted", "link", "tiles", "table"))
 
 
 MOST_NAMED = 4  # lines that the sentence describes

@@ -45,13 +45,11 @@ class RunLook:
         self.every = ENDED if run.ended else LIVE
         snapshot = Snapshot(self.store, run)
         page_panels = panels(snapshot)
-        sections = {
-            "panels": dumps({panel.name: panel.section for panel in page_panels}),
-            "run": dumps(self._facts(snapshot)),
-        }
+        sections = {"panels": dumps({panel.name: panel.section for panel in page_panels})}
+        sections["run"] = dumps(self._facts(snapshot))
         for panel in page_panels:
             version = panel.version(snapshot)
-            if panel.name not in self._seen or self._seen[panel.name] != version:
+            if self._seen.get(panel.name, self) != version:
                 sections[panel.name] = _render(panel, snapshot)
                 self._seen[panel.name] = version
         if snapshot.newest is not None:

@@ -50,9 +50,8 @@ def who(run: RunRecord) -> str:
 
 def public_view(run: RunRecord) -> RunRecord:
     """A run for everybody's eyes, without paths of the owner's files and of installed programs."""
-    workload = workloads().get(run.workload)
-    error = run.error
-    if error is not None and isinstance(error.get("traceback"), str):
+    workload, error = workloads().get(run.workload), run.error
+    if error is not None and error.get("traceback"):
         error = {**error, "traceback": short_traceback(error["traceback"])}
     return replace(run, params=named(workload.params if workload else None, run.params), error=error)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, metrics, rank_map, trained
-from workshop.report.training.waits import waiting
+from workshop.report.training.facts import waiting
 from workshop.store.records import RunRecord
 
 

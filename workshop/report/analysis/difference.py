@@ -91,10 +91,9 @@ class _View:
             host: {row["unit"]: row for row in host_machine.get("units") or []}
             for host, host_machine in topology.machines(machine).items()
         }
-        self.meant, self.ran = predicted, ran
-        self.hosts = {report["host"] for report in ran.values()}
+        self.meant = predicted
         # One host against one host: what each source calls it is no difference.
-        self.one_host = len(self.hosts) == 1 and len({report["host"] for report in predicted.values()}) == 1
+        self.one_host = all(len({report["host"] for report in some.values()}) == 1 for some in (predicted, ran))
         self.companions: dict[tuple[str, int], set[int]] = defaultdict(set)  # ranks by host and unit
         for rank, report in ran.items():
             for unit in report["units"]:
@@ -120,18 +119,16 @@ class _View:
         whole_cores = all(self._are_whole_cores(host, some) for some in (predicted_units, units))
         place = self.units(host, units, whole_cores)
         kind: Kind = "wider" if predicted_units < units else "narrower" if units < predicted_units else "elsewhere"
-        where = {"wider": f"could run on {place}", "narrower": f"could run on {place} only"}.get(
-            kind, f"ran on {place}"
-        )
+        could = "could run" if kind in ("wider", "narrower") else "ran"
+        where = f"{could} on {place}{' only' if kind == 'narrower' else ''}"
         meant += f" for {self.units(host, predicted_units, whole_cores)}{on}"
         return kind, f"{meant}, {where}{self._together(predicted, ran)}"
 
     def strays(self, ran: Report) -> tuple[Kind, str] | None:
         """Threads that were seen where their rank may not run: somebody bound them otherwise."""
         host, allowed = ran["host"], set(ran["units"])
-        strays = [
-            beyond for thread in ran.get("threads") or [] if (beyond := {*(thread.get("units_seen") or [])} - allowed)
-        ]
+        seen = (set(thread.get("units_seen") or []) for thread in ran.get("threads") or [])
+        strays = [units - allowed for units in seen if units - allowed]
         if not allowed or not strays:
             return None
         where = f"{self.units(host, set().union(*strays))}, outside of {self.units(host, allowed)}"

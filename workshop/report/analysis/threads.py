@@ -246,7 +246,7 @@ def oversubscription(
     Of every set of units that some rank is bound to, it counts the threads that can't leave it, against its units and
     cores. That is Hall's condition for a unit for each thread, exact where sets contain each other or are apart."""
     reports = [report for report in (rank_map or {}).get("ranks") or [] if report.get("units")]
-    core_of = _cores_of(machine)
+    core_of = cores_of(machine)
     crowds: list[Oversubscription] = []
     excess: dict[tuple[str, frozenset[int]], int] = {}
     bound = {(str(report["host"]), frozenset(report["units"])) for report in reports}
@@ -278,7 +278,7 @@ def threads_of(run: RunRecord) -> int:
     return threads or asked_threads(run.placement)
 
 
-def _cores_of(machine: Mapping[str, Any] | None) -> dict[tuple[str, int], Any]:
+def cores_of(machine: Mapping[str, Any] | None) -> dict[tuple[str, int], Any]:
     """The core of each (host, unit), as far as the machine is known."""
     return {
         (str(host), row["unit"]): row["core"]

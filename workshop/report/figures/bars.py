@@ -30,6 +30,7 @@ def settings(points: Sequence[Point], unit: str, baseline: str = "") -> go.Figur
     top = best(points)
     places = [place for place, point in enumerate(points) if point.values]
     measured = [points[place] for place in places]
+    undone = [place for place, point in enumerate(points) if not point.values]
     names = [textwrap.wrap(point.name, LINE)[:LINES] for point in points]
     row = 34 + 20 * max(map(len, names))  # pixels
     bars = marks.bars(
@@ -57,11 +58,7 @@ def settings(points: Sequence[Point], unit: str, baseline: str = "") -> go.Figur
         shapes=[baseline_at] if start is not None else [],
         annotations=[
             *(_name(place, lines, points[place] is base) for place, lines in enumerate(names)),
-            *(
-                _undone(0, place, point, xref="paper", xanchor="left", xshift=6)
-                for place, point in enumerate(points)
-                if not point.values
-            ),
+            *(_undone(0, at, points[at], xref="paper", xanchor="left", xshift=6) for at in undone),
         ],
     )
 

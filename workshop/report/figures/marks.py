@@ -155,9 +155,8 @@ class Point:
     def words(self, unit: str) -> str:
         """All details of a point, for the box that appears beside the mouse."""
         if self.values:
-            spread = ""
-            if len(self.values) > 1:
-                spread = f"<br>{quantity(min(self.values))} to {quantity(max(self.values))} in {len(self.values)} runs"
+            low, high, runs = quantity(min(self.values)), quantity(max(self.values)), len(self.values)
+            spread = f"<br>{low} to {high} in {runs} runs" if runs > 1 else ""
             return f"{safe(self.name)}<br><b>{exact(self.value or 0.0)} {safe(unit)}</b>{spread}"
         reached = "" if self.reached is None else f" at {quantity(self.reached)} {safe(unit)}"
         why = f"<br>{safe('<br>'.join(textwrap.wrap(self.why, 60)[:4]), '<br>')}" if self.why else ""

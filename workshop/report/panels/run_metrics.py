@@ -19,7 +19,6 @@ from workshop.report.figures.line import curve
 from workshop.report.figures.line import memory as drawn_memory
 from workshop.report.snapshot import Snapshot
 
-NOTHING = "No rank has told what threads it has"
 # What is drawn as one, from left to right: names of kinds, and a colour. Those that compute come first.
 GROUPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "intra-op": (("intra-op",), theme.PHASES["compute"]),

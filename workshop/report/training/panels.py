@@ -20,8 +20,8 @@ from workshop.report.figures.bars import rings
 from workshop.report.figures.stream import timeline as drawn
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
-from workshop.report.training.waits import evaluation_share, waiting
-from workshop.report.training.waits import spent as time_spent
+from workshop.report.training.facts import evaluation_share, waiting
+from workshop.report.training.facts import spent as time_spent
 
 TIMELINE = "timeline.json"
 MISCLASSIFIED = "misclassified.json"

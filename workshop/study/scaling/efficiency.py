@@ -18,7 +18,7 @@ from workshop.core import words
 from workshop.report.analysis.balance import PHASES, Totals
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.threads import Oversubscription, asked_threads
-from workshop.report.training.waits import waiting
+from workshop.report.training.facts import waiting
 from workshop.store.records import RunRecord
 from workshop.study.results import CellResult
 
