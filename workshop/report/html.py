@@ -136,8 +136,8 @@ def figure_table(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
 
 def _traces(figure: go.Figure) -> Iterator[Any]:
     """The traces that have data."""
-    shown = (trace for trace in figure.data if trace.visible is not False)
-    return (trace for trace in shown if _list(getattr(trace, VALUES.get(trace.type, "y"), None)))
+    visible = (trace for trace in figure.data if trace.visible is not False)
+    return (trace for trace in visible if _list(getattr(trace, VALUES.get(trace.type, "y"), None)))
 
 
 def _cells(trace: Any) -> Iterator[Sequence[Any]]:

@@ -50,9 +50,9 @@ def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[
     where = f"{say.numbered('hardware thread', report['units'])} in {say.numbered('core', report['cores'])}"
     if everywhere and len(report["units"]) > 1:
         where = "any hardware thread (unbound)"
-    seen = f", seen on {say.numbered('hardware thread', units_seen)}" if units_seen else ""
+    places = f", seen on {say.numbered('hardware thread', units_seen)}" if units_seen else ""
     count = say.count(len(threads), "thread")
-    return [rank_cell(report["rank"]), report["host"], where, count + seen, str(report["pid"])]
+    return [rank_cell(report["rank"]), report["host"], where, count + places, str(report["pid"])]
 
 
 def rank_cell(rank: int) -> Mapping[str, str]:

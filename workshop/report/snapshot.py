@@ -61,8 +61,8 @@ class Snapshot:
     @property
     def newest(self) -> float | None:
         """The time of the newest event that a panel has drawn."""
-        drawn = (series for group in self._series.values() for series in group)
-        return max((series.times[-1] for series in drawn if series.times), default=None)
+        every_series = (series for group in self._series.values() for series in group)
+        return max((series.times[-1] for series in every_series if series.times), default=None)
 
     def series(self, name: str) -> list[Series]:
         """The events of one name, a series for each rank that told it."""

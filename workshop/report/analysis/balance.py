@@ -102,8 +102,8 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
     communicate = seconds("time.communicate")
     exchange = min(communicate)
     steps = [(total.least, total.most) for rank in range(ranks) if (total := compute.get(rank))]
-    known = [(least, most) for least, most in steps if least is not None and most is not None]
-    least, most = zip(*known, strict=True) if len(known) == ranks else ((), ())
+    extremes = [(least, most) for least, most in steps if least is not None and most is not None]
+    least, most = zip(*extremes, strict=True) if len(extremes) == ranks else ((), ())
     return Balance(
         tuple(seconds("time.compute")),
         exchange,

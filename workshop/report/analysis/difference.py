@@ -49,14 +49,14 @@ def difference(
     view = _View(machine, predicted_reports, ran)
     differences = []
     for rank in sorted({*predicted_reports, *ran}):
-        found: list[tuple[Kind, str] | None] = []
+        kinds: list[tuple[Kind, str] | None] = []
         if rank not in ran:
-            found.append(("ranks", f"rank {rank} was meant for {view.place(predicted_reports[rank])}, but didn't run"))
+            kinds.append(("ranks", f"rank {rank} was meant for {view.place(predicted_reports[rank])}, but didn't run"))
         elif rank not in predicted_reports:
-            found.append(("ranks", f"rank {rank} wasn't meant to be, but ran on {view.place(ran[rank])}"))
+            kinds.append(("ranks", f"rank {rank} wasn't meant to be, but ran on {view.place(ran[rank])}"))
         else:
-            found += [view.moved(predicted_reports[rank], ran[rank]), view.strays(ran[rank])]
-        differences += [Difference(rank, *kind_and_words) for kind_and_words in found if kind_and_words]
+            kinds += [view.moved(predicted_reports[rank], ran[rank]), view.strays(ran[rank])]
+        differences += [Difference(rank, *kind_and_words) for kind_and_words in kinds if kind_and_words]
     return differences
 
 
@@ -127,8 +127,8 @@ class _View:
     def strays(self, ran: Report) -> tuple[Kind, str] | None:
         """Threads that were seen where their rank may not run: somebody bound them otherwise."""
         host, allowed = ran["host"], set(ran["units"])
-        seen = (set(thread.get("units_seen") or []) for thread in ran.get("threads") or [])
-        strays = [units - allowed for units in seen if units - allowed]
+        units_of_threads = (set(thread.get("units_seen") or []) for thread in ran.get("threads") or [])
+        strays = [units - allowed for units in units_of_threads if units - allowed]
         if not allowed or not strays:
             return None
         where = f"{self.units(host, set().union(*strays))}, outside of {self.units(host, allowed)}"

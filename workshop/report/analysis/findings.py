@@ -171,8 +171,8 @@ NAMES = (
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values without those that are none, or no finite number."""
-    told = {name: value for name, value in values.items() if value is not None}
-    return {name: value for name, value in told.items() if not isinstance(value, float) or math.isfinite(value)}
+    present = {name: value for name, value in values.items() if value is not None}
+    return {name: value for name, value in present.items() if not isinstance(value, float) or math.isfinite(value)}
 
 
 def facts(run: RunRecord, totals: Totals) -> Facts:

@@ -181,8 +181,8 @@ def kinds_of(censuses: Sequence[Mapping[str, Any]]) -> list[str]:
 def _total(censuses: list[Any], name: str) -> float | None:
     """Seconds of the kinds that worked; None where none is known."""
     values = [kind[name] for census in censuses for kind in census.values() if kind.get("busy") and name in kind]
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    measurements = [value for value in values if value is not None]
+    return sum(measurements) if measurements else None
 
 
 def _positive(value: Any, zero: bool = False) -> TypeGuard[float]:

@@ -83,21 +83,21 @@ def _words(
     columns: int,
 ) -> go.Scatter:
     """The cells' words as marks without colour, because marks can be pointed and clicked at."""
-    shown = [points[where] for *_, where in cells]
-    texts = [_text(point) if columns or point.state == FAILED else "" for point in shown]
+    cell_points = [points[where] for *_, where in cells]
+    texts = [_text(point) if columns or point.state == FAILED else "" for point in cell_points]
     longest = max(map(len, texts), default=1)
     size = 17 if columns <= 4 else 15 if columns * longest <= 30 else 13 if columns * longest <= 44 else 11
     return marks.points(
         [x for x, *_ in cells],
         [y for _, y, _ in cells],
         "rgba(0,0,0,0)",
-        [point.words(unit) for point in shown],
+        [point.words(unit) for point in cell_points],
         size=40,
         mode="markers+text",
         marker={"symbol": "square"},
         text=texts,
         textposition="middle center",
-        textfont={"size": size, "color": [_ink(point, *ends) for point in shown]},
+        textfont={"size": size, "color": [_ink(point, *ends) for point in cell_points]},
         customdata=[places[where] for *_, where in cells],
         selected={"marker": {"color": "rgba(213,94,0,0.25)"}, "textfont": {"color": BEST}},
         unselected={"marker": {"opacity": 1}},

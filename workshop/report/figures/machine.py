@@ -189,12 +189,12 @@ def unit_number(box: Box, scale: Scale) -> list[dict[str, Any]]:
 
 def hover_words(unit: Unit) -> str:
     lines = [f"<b>unit {unit.number}</b> of {unit.host}", *([] if unit.ranks else ["no rank may run here"])]
-    seen = {rank: words.count(threads, "thread") for rank, threads in unit.threads.items()}
+    counts = {rank: words.count(threads, "thread") for rank, threads in unit.threads.items()}
     for rank in unit.ranks:
         stranger = ", but was not meant to" if rank in unit.strangers else ""
-        lines.append(f"rank {rank} may run here{f', {seen[rank]} seen' if rank in seen else ''}{stranger}")
-    for rank in sorted(seen.keys() - set(unit.ranks)):
-        lines.append(f"{seen[rank]} of rank {rank} seen, which may not run here")
+        lines.append(f"rank {rank} may run here{f', {counts[rank]} seen' if rank in counts else ''}{stranger}")
+    for rank in sorted(counts.keys() - set(unit.ranks)):
+        lines.append(f"{counts[rank]} of rank {rank} seen, which may not run here")
     lines += [f"rank {rank} was meant to run here, but may not" for rank in unit.missed]
     if unit.crowded:
         lines.append("<b>oversubscribed: these ranks have to share</b>")
