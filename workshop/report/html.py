@@ -87,12 +87,12 @@ def alone(html: str) -> str:
     return f'<style>{STYLE}</style><div class="ws ws-notebook">{html}</div>'
 
 
-def _made(macro: str) -> Callable[..., str]:
+def _macro(name: str) -> Callable[..., str]:
     """A macro of cards.html as a function."""
-    return lambda *values, **named: str(getattr(_macros(), macro)(*values, **named))
+    return lambda *values, **named: str(getattr(_macros(), name)(*values, **named))
 
 
-title, box, line, muted, link, tiles, table = map(_made, ("title", "box", "line", "muted", "link", "tiles", "table"))
+title, box, line, muted, link, tiles, table = map(_macro, ("title", "box", "line", "muted", "link", "tiles", "table"))
 
 
 MOST_NAMED = 4  # lines that the sentence describes

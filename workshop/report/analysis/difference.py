@@ -101,28 +101,28 @@ class _View:
 
     def moved(self, predicted: Report, ran: Report) -> tuple[Kind, str] | None:
         """The kind of a rank's difference in place, and its words."""
-        host, meant = ran["host"], f"rank {ran['rank']} was meant"
+        host, begin = ran["host"], f"rank {ran['rank']} was meant"
         predicted_units, units = set(predicted["units"]), set(ran["units"])
         if not self.one_host and predicted["host"] != host:
             where = f"{self.place(ran)}{self._together(predicted, ran)}"
             if self._everything(host, units):
                 where = f"{host}, where it could use {self._all(host)}"
-            return "host", f"{meant} for {self.place(predicted)}, ran on {where}"
+            return "host", f"{begin} for {self.place(predicted)}, ran on {where}"
         if not predicted_units or not units or predicted_units == units:  # without units it isn't known where
             return None
         on = "" if self.one_host else f" of {host}"
         if self._everything(host, units):
-            return "unbound", f"{meant} for {self.units(host, predicted_units)}{on}, but could run on {self._all(host)}"
+            return "unbound", f"{begin} for {self.units(host, predicted_units)}{on}, but could run on {self._all(host)}"
         if self._everything(host, predicted_units):
-            return "bound", f"{meant} to be unbound{on}, but was bound to {self.units(host, units)}"
+            return "bound", f"{begin} to be unbound{on}, but was bound to {self.units(host, units)}"
         # Both in the same words.
         whole_cores = all(self._are_whole_cores(host, some) for some in (predicted_units, units))
         place = self.units(host, units, whole_cores)
         kind: Kind = "wider" if predicted_units < units else "narrower" if units < predicted_units else "elsewhere"
-        could = "could run" if kind in ("wider", "narrower") else "ran"
-        where = f"{could} on {place}{' only' if kind == 'narrower' else ''}"
-        meant += f" for {self.units(host, predicted_units, whole_cores)}{on}"
-        return kind, f"{meant}, {where}{self._together(predicted, ran)}"
+        verb = "could run" if kind in ("wider", "narrower") else "ran"
+        where = f"{verb} on {place}{' only' if kind == 'narrower' else ''}"
+        begin += f" for {self.units(host, predicted_units, whole_cores)}{on}"
+        return kind, f"{begin}, {where}{self._together(predicted, ran)}"
 
     def strays(self, ran: Report) -> tuple[Kind, str] | None:
         """Threads that were seen where their rank may not run: somebody bound them otherwise."""

@@ -131,8 +131,8 @@ def sentences(run: RunRecord) -> list[str]:
 def _sentence(crew: Crew, several: bool) -> str:
     who = words.capital(words.numbered("rank", crew.ranks)) + (f" on {crew.host}" if several else "")
     have = "has" if len(crew.ranks) == 1 else "together have"
-    of = f"{crew.cores} of " if crew.of_cores > crew.cores else ""
-    cores = f" for {of}{words.count(crew.of_cores if of else crew.cores, 'core')}" if crew.cores else ""
+    part = f"{crew.cores} of " if crew.of_cores > crew.cores else ""
+    cores = f" for {part}{words.count(crew.of_cores if part else crew.cores, 'core')}" if crew.cores else ""
     lines = [f"{who} {have} {words.count(crew.threads, 'thread')}{cores}."]
     asleep = {kind: count - crew.busy.get(kind, 0) for kind, count in crew.counts.items()}
     if crew.workers:
