@@ -14,7 +14,7 @@ from workshop.core.placement import Placement
 from workshop.registry import workload_title
 from workshop.report import comparison
 from workshop.report.actions import without_options
-from workshop.report.figures.curves import by_time
+from workshop.report.figures.line import by_time
 from workshop.report.panels import overlaid, side_by_side
 from workshop.report.sentences import STATUS, changed, dumps, public_view, took, who
 from workshop.report.snapshot import Snapshot

@@ -41,7 +41,7 @@ STEP = dict.fromkeys(("input", "compute", "stragglers", "exchange", "evaluation"
 ROUNDS = {"total": 40.0, "total_deviation": 1.0, "per_rank": 20.0, "per_rank_deviation": 0.5}
 
 # Facts that no such run tells, since it measured no checkpoint.
-CHECKPOINTS = {"checkpoint_blocked", "checkpoint_processor", "young", "young_steps", "daly"}
+CHECKPOINTS = {"checkpoint_blocked", "checkpoint_processor", "young", "young_steps"}
 
 WAY = {"held_out_score": 0.9, "own_score": 0.9, "images_read": 400}
 FEDERATED = {"by_way": {"federated": WAY}, "institutions": [{"images": 100}] * 3, "rounds": 5, "held_out_images": 100}

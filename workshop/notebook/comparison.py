@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import words as say
@@ -22,6 +21,9 @@ from workshop.report.snapshot import Snapshot
 from workshop.sessions import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST = 8  # runs: as many colours as can be told apart
 
@@ -67,6 +69,8 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
     @property
     def table(self) -> pd.DataFrame:
         """Settings that differ, and all metrics; a column for each run."""
+        import pandas as pd  # takes a second
+
         rows = [*self.settings, *self.results]
         return pd.DataFrame([row[1:] for row in rows], [row[0] for row in rows], self._labels)
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from string import ascii_uppercase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import machines
@@ -22,6 +21,9 @@ from workshop.notebook.request import ALIASES, FIELDS, in_python, placing, unkno
 from workshop.report.cards import Card, figure
 from workshop.report.figures.machine import WIDTH, machine_picture
 from workshop.report.machine_picture import placement_cards
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_HOSTS = 256  # of a number of hosts, which get names of their own
 COLUMNS = ("rank", "host", "local_rank", "packages", "numa", "cores", "units")
@@ -96,6 +98,8 @@ class PlacementShown(CardsDisplay):
 
     @property
     def table(self) -> pd.DataFrame:
+        import pandas as pd  # takes a second
+
         return pd.DataFrame(self.ranks, columns=list(COLUMNS))
 
     @property

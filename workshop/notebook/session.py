@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 from IPython import get_ipython
 
 from workshop.core import config, topology
@@ -32,6 +31,8 @@ from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workshop.notebook.quiz import QuizWidget
 
 
@@ -99,6 +100,8 @@ class Session(NotebookDisplay):
 
     def runs(self) -> pd.DataFrame:
         """Your own runs in this session, the newest first."""
+        import pandas as pd  # takes a second
+
         whose = learner.identity(self.store)
         own_runs = self.store.runs(session_id=self._id, submitted_by=whose.nickname if whose else "", limit=MOST)
         rows = [

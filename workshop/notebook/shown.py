@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import words as say
@@ -33,6 +32,9 @@ from workshop.report.snapshot import Snapshot
 from workshop.sessions import client
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class ShownVerdict(dict[str, str]):
@@ -166,6 +168,8 @@ class RunShown(ResultDisplay):
         """The events of ranks: rank, name, step, time (seconds since the run's first event) and value, in the order of
         arrival; at most the first `limit` ones, with a note where there are more (None: all). Raises BadInput for an
         unknown name."""
+        import pandas as pd  # takes a second
+
         if name is not None and name not in (event_names := self.store.event_names(self.id)):
             raise BadInput(f"Run {self.id} told no events {name!r}; {nearest(name, event_names)}")
         total = self.store.last_event_id(self.id)
@@ -303,6 +307,8 @@ class RankMapShown(CardsDisplay):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each rank: host, process, and the units, cores, packages and NUMA nodes that it may use."""
+        import pandas as pd  # takes a second
+
         return pd.DataFrame(self.ranks, columns=list(COLUMNS))
 
     def cards(self) -> list[Card]:

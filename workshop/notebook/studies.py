@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import plotly.graph_objects as go
 
 from workshop.core import words as say
@@ -33,6 +32,10 @@ from workshop.store.store import Store
 from workshop.study import kinds, runner
 from workshop.study.cards import cards as cards_of
 from workshop.study.trials import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 MINUTES = 30.0  # that one of its runs may take
 RECENT = 50  # studies among which one's own that was stopped is looked for
@@ -96,6 +99,8 @@ class StudyShown(ResultDisplay):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each of its runs."""
+        import pandas as pd  # takes a second
+
         from workshop.study import export
 
         return pd.read_csv(io.StringIO(export.table(self.report)))

@@ -55,11 +55,7 @@ def actions(run: RunRecord) -> list[Action]:
     for options in OPTIONS.findall((run.verdict or {}).get("next", "")):
         values = {name.replace("-", "_"): value for name, value in _OPTION.findall(options)}
         values.pop(param_of_runs(workload.params) or "", None)  # the page has a button for that
-        of_params = {name: value for name, value in values.items() if name in workload.params.model_fields}
-        of_placement = {name: value for name, value in values.items() if name in Placement.model_fields}
-        action = Action(
-            _changes(workload.params, run.params, of_params), _changes(Placement, run.placement, of_placement)
-        )
+        action = Action(_changes(workload.params, run.params, values), _changes(Placement, run.placement, values))
         if (action.params or action.placement) and action not in recommended:
             recommended.append(action)
     return recommended
@@ -74,6 +70,7 @@ def run_like(store: Store, run: RunRecord, action: Action) -> int | None:
 
 def _changes(model: type[BaseModel], now: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
     """The values that differ from those of now, as the model reads them; none where it refuses them."""
+    texts = {name: text for name, text in texts.items() if name in model.model_fields}
     try:
         changed = model.model_validate({**now, **texts}).model_dump(mode="json")
     except ValidationError:
@@ -91,30 +88,33 @@ def _setting(name: str, value: Any) -> str:
 def options_of(placement: Placement) -> list[str]:
     """The options that ask for a placement; hosts are a session's own."""
     plain = Placement()
-    words = ["--ranks", str(placement.ranks)]
+    words = option_of("ranks", placement.ranks)
     for name in ("map_by", "per_resource", "cores_per_rank", "bind_to", "threads", "mpi"):
         if (value := getattr(placement, name)) != getattr(plain, name):
-            words += [f"--{name.replace('_', '-')}", str(value)]
+            words += option_of(name, value)
     words += ["--oversubscribe"] if placement.oversubscribe else []
     return words + [word for name, value in placement.environment.items() for word in ("--env", f"{name}={value}")]
 
 
 def run_command(workload: Workload, params: Mapping[str, Any], placement: Placement) -> str:
     """The command that runs a workload with these params and this placement; params at their defaults are left out."""
+    return shlex.join(["workshop", "run", workload.name, *params_of(workload, params), *where_of(placement)])
+
+
+def where_of(placement: Placement) -> list[str]:
+    """The options that ask for a placement on its hosts."""
     hosts = ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)
-    words = ["workshop", "run", workload.name, *params_of(workload, params), *options_of(placement)]
-    return shlex.join([*words, *(["--hosts", hosts] if hosts else [])])
+    return [*options_of(placement), *(["--hosts", hosts] if hosts else [])]
 
 
 def params_of(workload: Workload, params: Mapping[str, Any]) -> list[str]:
     """The options that ask for params, in the workload's order; those at their defaults are left out."""
-    words = []
-    for name, field in workload.params.model_fields.items():
-        value = params.get(name)
-        if name not in params or value is None or value == field.default:
-            continue
-        words += option_of(name, value)
-    return words
+    return [
+        word
+        for name, field in workload.params.model_fields.items()
+        if (value := params.get(name)) is not None and value != field.default
+        for word in option_of(name, value)
+    ]
 
 
 def option_of(name: str, value: Any) -> list[str]:

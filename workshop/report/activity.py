@@ -74,9 +74,8 @@ class Usual:
 def usual_time(
     store: Store, workload: str, params: Mapping[str, Any], ranks: int | None = None, before: float | None = None
 ) -> Usual | None:
-    """The time of earlier runs of a workload with the start of their ranks; None without any. If possible, only runs
-    with these params and on so many ranks count: runs with other seeds take as long. Only runs that were queued
-    `before` a moment count."""
+    """The time of earlier runs of a workload with the start of their ranks, of those queued `before` a moment; None
+    without any. If possible, only runs with these params, but for the seed, and on so many ranks count."""
     past = store.runs(workload=workload, status="completed", limit=LOOKED)
     earlier = [run for run in past if duration(run) is not None and (before is None or run.queued_at < before)]
     values = {name: value for name, value in params.items() if name != SEED}

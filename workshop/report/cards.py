@@ -1,8 +1,5 @@
-"""Cards: what a run's page shows, made of a few kinds of parts that every workload can use.
-
-`workshop.report.html` makes HTML of them, for pages, live pages, notebooks and files; `workshop.report.terminal` makes
-text. A part is a mapping with its `kind`; whatever people wrote in it is text, never markup.
-"""
+"""Cards: what a run's page shows, made of a few kinds of parts. `html` and `terminal` render them. A part is a mapping
+with its `kind`; whatever people wrote in it is text, never markup."""
 
 from __future__ import annotations
 
@@ -44,12 +41,8 @@ def about(text: str) -> Part:
 
 
 def figure(plot: go.Figure, width: int = 0, picks: Sequence[Part] = (), label: str = "") -> Part:
-    """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters. `label` is
-    what screen readers say, in place of the card's title.
-
-    `picks` are what its marks stand for, in the order of their `customdata`: a page that can shows the one that is
-    clicked at.
-    """
+    """A Plotly figure; `width` is the one in pixels that its words are laid out for, where that matters. Screen readers
+    say `label`, or the card's title. `picks` are what its marks stand for, in the order of their `customdata`."""
     part = {"kind": "figure", "figure": plot, "width": width, "label": label}
     return part | {"picks": list(picks)} if picks else part
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from workshop.core.placement import Host, Placement
 from workshop.registry import workload_title, workloads
 from workshop.report.activity import duration
 from workshop.report.analysis import findings
-from workshop.report.figures.curves import overlay
+from workshop.report.figures.line import overlay
 from workshop.report.panels.run_metrics import HELD_OUT, curve_names
 from workshop.report.sentences import metrics, metrics_of, public_view
 from workshop.report.snapshot import Snapshot
@@ -34,9 +35,7 @@ def figures(runs: Sequence[RunRecord]) -> list[Row]:
     values: dict[str, list[Any]] = {"time": [duration(run) for run in runs]}
     values |= {name: [run.metrics.get(name) for run in runs] for name in workload.results}
     called = {"time": "from start to end [s]", **workload.metrics}
-    complete = [
-        name for name, numbers in values.items() if all(map(findings.number, numbers)) and len(set(numbers)) > 1
-    ]
+    complete = [name for name in values if all(map(findings.number, values[name])) and len(set(values[name])) > 1]
     return [_figure(name, values[name], called) for name in complete[:FIGURES]]
 
 
@@ -50,10 +49,9 @@ def on_one_scale(plots: Sequence[go.Figure]) -> None:
     """Give the horizontal bars of several figures the same range."""
     lengths = []
     for plot in plots:
-        rows: dict[Any, float] = {}
+        rows: Counter[Any] = Counter()
         for bar in plot.select_traces({"type": "bar", "orientation": "h"}):
-            for row, length in zip(bar.y, bar.x, strict=True):
-                rows[row] = rows.get(row, 0.0) + length
+            rows.update(dict(zip(bar.y, bar.x, strict=True)))
         lengths.append(max(rows.values(), default=0.0))
     if all(lengths):
         for plot in plots:
@@ -63,10 +61,9 @@ def on_one_scale(plots: Sequence[go.Figure]) -> None:
 def settings(runs: Sequence[RunRecord]) -> list[Row]:
     """The workload, the placement in words, the params and the placement's fields that aren't the same in all runs."""
     titles = [{"workload": workload_title(run.workload)} for run in runs]
-    params = [public_view(run).params for run in runs]
     placements = [{"placement": Placement.parse(run.placement).describe()} for run in runs]
-    fields = [run.placement for run in runs]
-    return [*_differing(titles), *_differing(placements), *_differing(params), *_differing(fields)]
+    all_settings = (titles, placements, [public_view(run).params for run in runs], [run.placement for run in runs])
+    return [row for some in all_settings for row in _differing(some)]
 
 
 def results(runs: Sequence[RunRecord]) -> tuple[list[Row], list[Row]]:
@@ -92,9 +89,7 @@ def curve(snapshots: Mapping[str, Snapshot], name: str) -> go.Figure:
 
 
 def _differing(of_runs: Sequence[Mapping[str, Any]]) -> list[Row]:
-    rows = [
-        (name.replace("_", " "), *(_setting(settings.get(name)) for settings in of_runs)) for name in _names(of_runs)
-    ]
+    rows = ((name.replace("_", " "), *(_setting(some.get(name)) for some in of_runs)) for name in _names(of_runs))
     return [row for row in rows if not _same(row)]
 
 

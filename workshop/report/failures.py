@@ -10,7 +10,7 @@ from workshop import registry
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host
 from workshop.extension import Failure, Side
-from workshop.report.actions import option_of, options_of
+from workshop.report.actions import option_of, where_of
 
 __all__ = ["Failure", "failure", "failures"]
 
@@ -18,10 +18,8 @@ EXAMPLES = (Host(name="node1", slots=2), Host(name="node2", slots=2))  # shown w
 
 
 def failures(cores: int, hosts: Sequence[Host] = (), mpis: Collection[str] = ()) -> tuple[Failure, ...]:
-    """Mistakes in a placement on a machine (or on each of several hosts) with so many cores, in their order.
-
-    `hosts` are the session's, if it has several; `mpis` are the names of the MPIs that are installed.
-    """
+    """Mistakes in a placement on a machine (or each of several hosts) with so many cores, in their order. `hosts` are
+    the session's, if it has several; `mpis` are the names of the MPIs that are installed."""
     some = tuple(hosts) if len(hosts) > 1 else EXAMPLES
     return tuple(entry for entry in registry.failures(cores, some, mpis).values() if entry.in_placement)
 
@@ -44,6 +42,5 @@ def command(example: Failure, side: Side) -> str:
     """The command line of one of the two runs; in a session over its hosts where its placement names some."""
     params = [word for name, value in example.params_of(side).items() for word in option_of(name, value)]
     placement = example.placements()[side]
-    hosts = ",".join(f"{host.name}:{host.slots}" for host in placement.hosts) if placement else ""
-    where = [*(options_of(placement) if placement else ()), *(["--hosts", hosts] if hosts else [])]
+    where = where_of(placement) if placement else []
     return shlex.join([*(example.command or ("workshop", "run", example.workload)), *params, *where])

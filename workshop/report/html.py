@@ -1,14 +1,15 @@
 """Cards as HTML: the one renderer for pages, live pages, notebooks and files.
 
-The macros of cards.html make the HTML, and escape what people and programs wrote. `cards.css` has the looks: whoever
-shows the HTML puts the stylesheet beside it and an element of class `ws` around it. Figures are not HTML: `pieces`
-hands them out between the HTML, and `section` puts into their places what the caller makes of them.
+The macros of cards.html make the HTML, and escape what people and programs wrote; whoever shows it puts `STYLE` beside
+it and an element of class `ws` around it. Figures are no HTML: `pieces` hands them out, and `section` puts into their
+places what the caller makes of them. Who can't see a figure has a sentence on it, and a table of its data.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -16,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from workshop.core.words import quantity
 from workshop.report.cards import Card, Part
-from workshop.report.figures import description
 from workshop.report.sentences import dumps
 
 if TYPE_CHECKING:
@@ -45,10 +46,8 @@ def _macros() -> Any:
 def pieces(
     parts: Iterable[Part], unrendered: Collection[str] = ("figure",), linked: bool = True, source: Source = str
 ) -> Iterator[str | Part]:
-    """Parts as HTML; parts of the kinds `unrendered` as they are, for the caller to draw.
-
-    Without `linked` there is no dashboard that links could lead to: only the words of links in tables are kept.
-    """
+    """Parts as HTML; parts of the kinds `unrendered` as they are, for the caller to draw. Without `linked` there is no
+    dashboard that links could lead to: only the words of links in tables are kept."""
     for native, group in groupby(parts, lambda part: part["kind"] in unrendered):
         if native:
             yield from group
@@ -68,7 +67,7 @@ def live(cards: Iterable[Card], tables: bool = False) -> str:
     figures: list[go.Figure] = []
 
     def place(title: str, part: Part) -> str:
-        label = ". ".join(filter(None, (part["label"] or title, description.sentence(part["figure"]))))
+        label = ". ".join(filter(None, (part["label"] or title, figure_sentence(part["figure"]))))
         frame = str(_macros().frame(label, len(figures), int(part["width"])))
         figures.append(part["figure"])
         return frame + (data(part["figure"]) if tables else "")
@@ -79,7 +78,7 @@ def live(cards: Iterable[Card], tables: bool = False) -> str:
 
 def data(figure: go.Figure) -> str:
     """A figure's data as a table that one opens."""
-    headings, rows = description.table(figure)
+    headings, rows = figure_table(figure)
     return str(_macros().data(headings, rows)) if rows else ""
 
 
@@ -88,34 +87,97 @@ def alone(html: str) -> str:
     return f'<style>{STYLE}</style><div class="ws ws-notebook">{html}</div>'
 
 
-def title(card: Card) -> str:
-    return str(_macros().title(card))
+def _macro(name: str) -> Callable[..., str]:
+    """A macro of cards.html as a function."""
+    return lambda *values, **named: str(getattr(_macros(), name)(*values, **named))
 
 
-def box(inner: str, look: str = "") -> str:
-    """A frame with a bar on its left: good, nearly, bad, calm, or of the usual colour. `inner` is HTML."""
-    return str(_macros().box(inner, look))
+title, box, line, muted, link, tiles, table = map(_macro, ("title", "box", "line", "muted", "link", "tiles", "table"))
 
 
-def line(text: str, label: str = "", tone: str = "") -> str:
-    """A paragraph. A heading is one for screen readers, too, but no notebook lists it in its table of contents."""
-    return str(_macros().line(text, label, tone))
+MOST_NAMED = 4  # lines that the sentence describes
+MOST_ROWS = 100  # of the table; of more points, an even selection is shown
+# By the type of the first trace.
+KINDS = {
+    "bar": "Bar chart",
+    "heatmap": "Heat map",
+    "waterfall": "Waterfall chart",
+    "box": "Box plot",
+    "pie": "Pie chart",
+}
+VALUES = {"heatmap": "z", "pie": "values"}  # of other traces y
 
 
-def muted(text: str) -> str:
-    return str(_macros().muted(text))
+def figure_sentence(figure: go.Figure) -> str:
+    """A sentence with a figure's kind, its axes, and the range of each line. Empty without data."""
+    traces = list(_traces(figure))
+    if not traces:
+        return ""
+    kind = KINDS.get(traces[0].type, "Chart")
+    axes = [title for axis in (figure.layout.yaxis, figure.layout.xaxis) if (title := _plain(axis.title.text))]
+    head = f"{kind} of {' over '.join(axes)}" if axes else kind
+    named = [words for trace in traces[:MOST_NAMED] if (words := _range(trace))]
+    more = f", and {len(traces) - MOST_NAMED} more" if len(traces) > MOST_NAMED else ""
+    return f"{head}: {'; '.join(named)}{more}." if named else f"{head}."
 
 
-def link(url: str, text: str, look: str = "", target: str = "_self") -> str:
-    """A link; in another tab it can't reach this page."""
-    return str(_macros().link(url, text, look, target))
+def figure_table(figure: go.Figure) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows of a figure's data; no rows without data."""
+    across, up = _plain(figure.layout.xaxis.title.text) or "x", _plain(figure.layout.yaxis.title.text) or "y"
+    rows = [
+        [_plain(trace.name) or str(number), *map(_word, cell)]
+        for number, trace in enumerate(_traces(figure), 1)
+        for cell in _cells(trace)
+    ]
+    if len(rows) > MOST_ROWS:
+        rows = [rows[round(place * (len(rows) - 1) / (MOST_ROWS - 1))] for place in range(MOST_ROWS)]
+    return ["Series", across, up, *(["value"] if any(len(row) > 3 for row in rows) else [])], rows
 
 
-def tiles(values: Iterable[Mapping[str, str]]) -> str:
-    """Values under their labels, as `cards.tiles` has them."""
-    return str(_macros().tiles(values))
+def _traces(figure: go.Figure) -> Iterator[Any]:
+    """The traces that have data."""
+    visible = (trace for trace in figure.data if trace.visible is not False)
+    return (trace for trace in visible if _list(getattr(trace, VALUES.get(trace.type, "y"), None)))
 
 
-def table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """A table, which scrolls where it doesn't fit; cells are as `cards.table` has them."""
-    return str(_macros().table(headings, rows))
+def _cells(trace: Any) -> Iterator[Sequence[Any]]:
+    """The points of a trace: across, up, and the value of a heat map's."""
+    up = _list(getattr(trace, "y", None))
+    if trace.type == "pie":
+        yield from zip(trace.labels, trace.values, strict=False)
+    elif trace.type == "heatmap":
+        matrix = [_list(row) for row in _list(trace.z)]
+        for y, row in zip(up or range(len(matrix)), matrix, strict=False):
+            yield from ((x, y, value) for x, value in zip(_list(trace.x) or range(len(row)), row, strict=False))
+    else:
+        points = zip(_list(trace.x) or range(len(up)), up, strict=False)
+        yield from (point for point in points if point[1] is not None)
+
+
+def _range(trace: Any) -> str:
+    """A series with its number of points and its range."""
+    if trace.type == "pie":
+        return "; ".join(f"{_word(label)} {_word(value)}" for label, value in _cells(trace))
+    place = 0 if getattr(trace, "orientation", None) == "h" else -1
+    numbers = [
+        value for cell in _cells(trace) if isinstance(value := cell[place], int | float) and math.isfinite(value)
+    ]
+    if not numbers:
+        return ""
+    span = f"{len(numbers)} points from {_word(min(numbers))} to {_word(max(numbers))}"
+    return ", ".join(filter(None, (_plain(trace.name), span if len(numbers) > 1 else _word(numbers[0]))))
+
+
+def _list(values: Any) -> list[Any]:
+    if values is None:
+        return []
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _word(value: Any) -> str:
+    return quantity(value) if isinstance(value, float) else _plain(value)
+
+
+def _plain(text: Any) -> str:
+    """Text without Plotly's tags."""
+    return re.sub(r"<[^>]*>", " ", str(text)).strip() if text is not None else ""

@@ -27,23 +27,18 @@ def machine_card(
     title: str, machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None, threads: int, resting: str = ""
 ) -> list[Card]:
     """A card with a picture and with the ranks that share cores, given so many threads for each rank, and a card with a
-    table of ranks; none where there is nothing to draw. `resting` says that the ranks compute nothing now, so that
-    sharing alarms nobody."""
+    table of ranks; none where there is nothing to draw. `resting` says why sharing alarms nobody now."""
     if not machine and not rank_map:
         return []
-    parts: list[Part] = []
-    tone: Tone
-    begin, tone = ("Oversubscribed when all compute", "about") if resting else ("Oversubscribed", "alarm")
+    begin = "Oversubscribed when all compute" if resting else "Oversubscribed"
+    tone: Tone = "about" if resting else "alarm"
     sharing = sharing_words(oversubscription(rank_map, machine, threads))
-    lines = [line(f"{begin}: {sentence}", tone=tone) for sentence in sharing]
-    if resting:
-        lines.insert(0, line(resting, tone="about"))
-    if lines:
-        parts.append(words(*lines))
-    parts.append(figure(machine_picture(machine, rank_map, threads), WIDTH))
+    lines = [line(resting, tone="about")] if resting else []
+    lines += [line(f"{begin}: {sentence}", tone=tone) for sentence in sharing]
+    picture = figure(machine_picture(machine, rank_map, threads), WIDTH)
     rows = [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]
     ranks = (table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows), about(WAITING))
-    cards = [Card("machine", title, tuple(parts), tone="machine")]
+    cards = [Card("machine", title, (*([words(*lines)] if lines else []), picture), tone="machine")]
     return [*cards, Card("ranks", "Rank by rank", ranks, tone="machine")] if rows else cards
 
 
@@ -52,16 +47,12 @@ def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[
     units_seen = sorted({unit for thread in threads for unit in thread.get("units_seen") or []})
     host_machine = topology.machines(machine).get(report["host"]) or {}
     everywhere = len(report["units"]) == len(host_machine.get("units") or [])
-    return [
-        rank_cell(report["rank"]),
-        report["host"],
-        "any hardware thread (unbound)"
-        if everywhere and len(report["units"]) > 1
-        else f"{say.numbered('hardware thread', report['units'])} in {say.numbered('core', report['cores'])}",
-        say.count(len(threads), "thread")
-        + (f", seen on {say.numbered('hardware thread', units_seen)}" if units_seen else ""),
-        str(report["pid"]),
-    ]
+    where = f"{say.numbered('hardware thread', report['units'])} in {say.numbered('core', report['cores'])}"
+    if everywhere and len(report["units"]) > 1:
+        where = "any hardware thread (unbound)"
+    places = f", seen on {say.numbered('hardware thread', units_seen)}" if units_seen else ""
+    count = say.count(len(threads), "thread")
+    return [rank_cell(report["rank"]), report["host"], where, count + places, str(report["pid"])]
 
 
 def rank_cell(rank: int) -> Mapping[str, str]:
@@ -114,9 +105,10 @@ def rank_table(
             str(report["rank"]),
             report["host"],
             *(ranges(report[name]) for name in ("packages", "cores", "units")),
-            *([picture] if fit else []),
+            picture,
         )
         for report, picture in zip(reports[:MOST_RANKS], pictures, strict=True)
     ]
     more = [words(line(f"and {len(reports) - MOST_RANKS} more ranks ({rest})"))] if len(reports) > MOST_RANKS else []
-    return [table(HEADINGS if fit else HEADINGS[:-1], rows), *more]
+    columns = len(HEADINGS) if fit else -1
+    return [table(HEADINGS[:columns], [row[:columns] for row in rows]), *more]

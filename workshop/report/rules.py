@@ -1,12 +1,8 @@
 """Rules: what a run means, as data. A package's `rules.yaml` says *when* a finding holds, and its *verdict*, *why* and
-*next*; docs/extending.md describes the file. This module reads such files and evaluates them.
-
-A rule that needs what a run doesn't tell does not hold, and a sentence that needs it is left out.
-
-The language of rules: Jinja2's expressions and texts, in its sandbox, over named facts.
+*next*, in Jinja2's expressions and texts over named facts; docs/extending.md describes the file.
 
 What a run does not tell (a metric that is missing, none, or no number) is false and equals nothing. An expression that
-calculates with it is false, and a text that needs it can't be said.
+calculates with it is false, and a sentence that needs it is left out.
 """
 
 from __future__ import annotations
@@ -34,8 +30,6 @@ FILTERS = {name: getattr(words, name) for name in ("seconds", "size", "percent",
 FILTERS |= {name: getattr(words, name) for name in ("capital", "listed", "verb", "option", "times")}
 FILTERS |= {"score": findings.percent, "points": findings.points}
 FILTERS["numbered"] = lambda numbers, word: words.numbered(word, list(numbers))
-
-
 LINE_BREAK = "\v"  # in a fact whose lines should stay lines, such as what an MPI says
 
 
@@ -117,15 +111,12 @@ class Rule(BaseModel, frozen=True, extra="forbid"):
 
 
 class Rules(BaseModel, frozen=True, extra="forbid"):
-    """A file. What it leaves out is as in `based_on`, the package whose rules.yaml it changes; its outcomes come before
-    those of that file.
+    """A file. What it leaves out is as in `based_on`, the package whose rules.yaml it changes; its outcomes come first.
 
-    `facts` is a reference to a function `(facts, totals) -> mapping` of further facts, and `sentences` are texts that
-    can be used like facts. `faults` are told each, the worst first. Of `outcome`, what the run achieved, the first that
-    holds is the verdict where no check holds, with `first` in any case. `checks` find what kept the run from being
-    faster. `otherwise` is said of a run of which nothing else can be said. `remarks` come last. The sentence `shares`
-    says how the ranks spent their time.
-    """
+    `facts` refers to a function `(facts, totals) -> mapping` of further facts; `sentences` can be used like facts.
+    `faults` are told each, the worst first. The first `outcome` that holds is the verdict where no check holds, with
+    `first` in any case. `checks` find what kept the run from being faster. `otherwise` is for a run of which nothing
+    else can be said. `remarks` come last. The sentence `shares` says how the ranks spent their time."""
 
     based_on: str = GENERAL
     facts: str = ""
@@ -152,9 +143,9 @@ def read(package: str) -> Rules:
             raise BadInput(f"{path} should have parts such as outcome, each with its name.")
         if based_on := document.get("based_on", GENERAL):
             base = read(based_on)
-            if isinstance(document.get("checks"), list):
+            if "checks" in document:
                 document["checks"] = [rule for entry in document["checks"] for rule in _used(entry, base, path)]
-            if isinstance(document.get("outcome"), list):
+            if "outcome" in document:
                 document["outcome"] += base.outcome
             document = base.model_dump(exclude=SEPARATE) | document
         return Rules.model_validate(document)
@@ -170,10 +161,8 @@ def _used(entry: Any, base: Rules, path: Path) -> list[Any]:
     """A check, or those of the base that an entry takes over by their name, narrowed by its `when`."""
     if not isinstance(entry, dict) or "use" not in entry:
         return [entry]
-    when = entry.get("when", "true")
-    used = [
-        rule.model_dump() | {"when": f"({when}) and ({rule.when})"} for rule in base.checks if rule.name == entry["use"]
-    ]
+    rules = [rule for rule in base.checks if rule.name == entry["use"]]
+    used = [rule.model_dump() | {"when": f"({entry.get('when', 'true')}) and ({rule.when})"} for rule in rules]
     if not used or entry.keys() - {"use", "when"}:
         raise BadInput(f"{path} uses a check {entry['use']!r}: that should be one that it is based on, and a when.")
     return used

@@ -45,13 +45,11 @@ class RunLook:
         self.every = ENDED if run.ended else LIVE
         snapshot = Snapshot(self.store, run)
         page_panels = panels(snapshot)
-        sections = {
-            "panels": dumps({panel.name: panel.section for panel in page_panels}),
-            "run": dumps(self._facts(snapshot)),
-        }
+        sections = {"panels": dumps({panel.name: panel.section for panel in page_panels})}
+        sections["run"] = dumps(self._facts(snapshot))
         for panel in page_panels:
             version = panel.version(snapshot)
-            if panel.name not in self._seen or self._seen[panel.name] != version:
+            if self._seen.get(panel.name, self) != version:
                 sections[panel.name] = _render(panel, snapshot)
                 self._seen[panel.name] = version
         if snapshot.newest is not None:
@@ -60,21 +58,15 @@ class RunLook:
 
     def _facts(self, snapshot: Snapshot) -> dict[str, Any]:
         run, workload = snapshot.run, snapshot.workload
-        facts = {
-            "id": run.id,
-            "title": workload.title if workload else run.workload,
+        facts = _row(run) | {
+            "title": workload_title(run.workload),
             "star": (workload.star or next(iter(workload.curves or ()), "")) if workload else "",
-            "status": run.status,
             "words": "cancelling" if run.cancel_requested and not run.ended else STATUS[run.status],
             "ended": run.ended,
             "session": run.session,
-            "who": who(run),
-            "placement": Placement.parse(run.placement).describe(),
             "progress": run.progress,
             "activity": self._activity.words(run),
             "queued_at": run.queued_at,
-            "started_at": run.started_at,
-            "finished_at": run.finished_at,
             "notices": run.notices,
             "owner": run.identity_id,
             "turn": None,
@@ -83,9 +75,7 @@ class RunLook:
         if run.status == "queued":
             before = [*self.store.runs(session_id=run.session_id, status="running"), *self.store.queue(run.session_id)]
             last = next((place for place, other in enumerate(before) if other.id == run.id), len(before) - 1)
-            facts["queue"] = [
-                f"Run {row['id']}: {row['workload']}, {row['who']}" for row in map(_row, before[: last + 1])
-            ]
+            facts["queue"] = ["Run {id}: {workload}, {who}".format_map(_row(other)) for other in before[: last + 1]]
             facts["turn"] = f"{turn(self.store, run)} {state_words(self.store.session(run.session_id))}"
         return facts
 
@@ -125,9 +115,9 @@ def _render(panel: Panel, snapshot: Snapshot) -> str:
 EVERY = 0.5  # seconds between looks
 HISTORY = 50  # runs from which expected waits are taken
 RECENT = 6  # ended runs that are shown
-EMPTY = "Nobody waits: the next run starts at once."
-EMPTY_RECORDED = "Nobody waits: this is a recording."
-EMPTY_STARTING = "Nobody waits: the next run starts when the ranks are up."
+EMPTY = "Nobody waits: the next run starts when the ranks are up."
+# The meaning of an empty queue for learners who want to start a run, by the session's state.
+EMPTY_QUEUES = {"recorded": "Nobody waits: this is a recording.", "starting": EMPTY, "restarting": EMPTY}
 
 
 class SessionLook:
@@ -154,41 +144,28 @@ class SessionLook:
         return sections
 
     def _queue(self, session: SessionRecord, runs: list[RunRecord]) -> dict[str, Any]:
-        running = next((run for run in runs if run.status == "running"), None)
+        running, ended = (
+            next((run for run in runs if run.status == "running"), None),
+            [run for run in runs if run.ended],
+        )
         queue = self.store.queue(session.id)
         waits = {run_id: waiting(seconds) for run_id, seconds in expected_wait(queue, running, runs).items()}
         waits |= {run.id: "until the machine is free for measuring" for run in queue if waits_for(session, run)}
         return {
-            "running": _row(running) | {"progress": running.progress, "activity": self._activity.words(running)}
-            if running
-            else None,
+            "running": running
+            and _row(running) | {"progress": running.progress, "activity": self._activity.words(running)},
             "waiting": [_row(run) | {"wait": waits[run.id]} for run in queue],
-            "empty": _empty(session),
-            "recent": [
-                _row(run) | {"verdict": (run.verdict or {}).get("verdict", "")}
-                for run in [run for run in runs if run.ended][:RECENT]
-            ],
+            "empty": EMPTY_QUEUES.get(session.state)
+            or (rest_words(session) or "Nobody waits: the next run starts at once."),
+            "recent": [_row(run) | {"verdict": (run.verdict or {}).get("verdict", "")} for run in ended[:RECENT]],
         }
-
-
-def _empty(session: SessionRecord) -> str:
-    """The meaning of an empty queue for learners who want to start a run."""
-    if session.state == "recorded":
-        return EMPTY_RECORDED
-    if not session.up:
-        return rest_words(session)
-    if session.state in ("starting", "restarting"):
-        return EMPTY_STARTING
-    return EMPTY
 
 
 def _last_run(session: SessionRecord, runs: list[RunRecord]) -> RunRecord | None:
     """The last run that was taken, where it had the engines that are up."""
     ranks = len((session.rank_map or {}).get("ranks") or [])
-    rank_processes = _processes(session.rank_map)
-    last_run = next(
-        (run for run in runs if run.started_at is not None and _processes(run.rank_map) == rank_processes), None
-    )
+    up = _processes(session.rank_map)
+    last_run = next((run for run in runs if run.started_at is not None and _processes(run.rank_map) == up), None)
     return last_run if last_run is not None and last_run.placement.get("ranks") == ranks else None
 
 

@@ -18,22 +18,10 @@ from workshop.report.activity import duration
 from workshop.report.analysis import findings
 from workshop.store.records import RunRecord, SessionRecord
 
-# How names of metrics are read, in this order.
-_READ = (
-    ("held_out", "held-out"),
-    ("bytes", "size"),
-    ("_", " "),
-)
 LONGEST_VALUE = 24  # characters that fit into a tile
 _HASH = re.compile(r"[0-9a-f]{32,}")
-STATUS = {
-    "queued": "waiting",
-    "running": "running",
-    "completed": "completed",
-    "failed": "failed",
-    "cancelled": "cancelled",
-    "interrupted": "interrupted",
-}
+STATUS = {status: status for status in ("running", "completed", "failed", "cancelled", "interrupted")}
+STATUS["queued"] = "waiting"
 SESSION = {
     "starting": "Starting its ranks.",
     "ready": "Ready: the next run starts at once.",
@@ -62,23 +50,18 @@ def who(run: RunRecord) -> str:
 
 def public_view(run: RunRecord) -> RunRecord:
     """A run for everybody's eyes, without paths of the owner's files and of installed programs."""
-    workload = workloads().get(run.workload)
-    error = run.error
-    if error is not None and isinstance(error.get("traceback"), str):
+    workload, error = workloads().get(run.workload), run.error
+    if error is not None and error.get("traceback"):
         error = {**error, "traceback": short_traceback(error["traceback"])}
     return replace(run, params=named(workload.params if workload else None, run.params), error=error)
 
 
 def changed(workload: str, params: Mapping[str, Any]) -> list[str]:
     """Params that aren't at the workload's defaults, each with its value, as everybody may see them."""
-    workload_class = workloads().get(workload)
-    fields = workload_class.params.model_fields if workload_class is not None else {}
-    public = named(workload_class.params if workload_class is not None else None, params)
-    return [
-        f"{name} {public[name]}"
-        for name, value in params.items()
-        if name not in fields or fields[name].default != value
-    ]
+    model = workloads()[workload].params if workload in workloads() else None
+    fields, public = model.model_fields if model else {}, named(model, params)
+    same = {name for name, value in params.items() if name in fields and fields[name].default == value}
+    return [f"{name} {public[name]}" for name in params if name not in same]
 
 
 def took(run: RunRecord) -> str:
@@ -89,10 +72,9 @@ def took(run: RunRecord) -> str:
 
 def state_words(session: SessionRecord) -> str:
     """One sentence: what the session is doing."""
-    plain = SESSION[session.state]
     if not session.message:
-        return plain
-    message = session.message[0].upper() + session.message[1:]
+        return SESSION[session.state]
+    message = words.capital(session.message)
     return message if message.endswith((".", "!", "?")) else f"{message}."
 
 
@@ -123,15 +105,12 @@ def waiting(seconds: float | None) -> str:
         return "not known yet"
     if seconds < 5:
         return "in a few seconds"
-    if seconds < 90:
-        return f"about {5 * round(seconds / 5)} s"
-    return f"about {round(seconds / 60)} min"
+    return f"about {5 * round(seconds / 5)} s" if seconds < 90 else f"about {round(seconds / 60)} min"
 
 
 def metrics_of(run: RunRecord) -> list[dict[str, str]]:
     """The results of a run, as `metrics` labels them: first the results that its workload names."""
-    first, rest = metrics_in_two(run)
-    return first + rest
+    return [metric for part in metrics_in_two(run) for metric in part]
 
 
 def metrics_in_two(run: RunRecord, told_elsewhere: Collection[str] = ()) -> tuple[list[dict[str, str]], ...]:
@@ -148,12 +127,9 @@ def metrics_in_two(run: RunRecord, told_elsewhere: Collection[str] = ()) -> tupl
 
 
 def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) -> list[dict[str, str]]:
-    """Metrics as labels, values and, where a value is rounded, the exact one: single numbers, words and yes or no, in
-    their order; `called` are the workload's words for them, with a unit in brackets: `throughput [images/s]`.
-
-    A mapping's values carry its name before their own, but for `seconds`, whose values say enough by their unit; those
-    that took no time are left out.
-    """
+    """Metrics as labels, values and, where a value is rounded, the exact one; `called` are the workload's words,
+    with a unit in brackets: `throughput [images/s]`. A mapping's values carry its name before their own, but for
+    `seconds`, of which those that took no time are left out."""
     labelled = []
     for name, value in values.items():
         inner = value.items() if isinstance(value, Mapping) else [("", value)]
@@ -162,7 +138,8 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
             if timed and part and not single:
                 continue
             full_name = f"{name}.{part}" if part else name
-            usual = _label((part or name) if timed else f"{name} {part}".strip())
+            usual = (part or name) if timed else f"{name} {part}".strip()
+            usual = usual.replace("held_out", "held-out").replace("bytes", "size").replace("_", " ")
             label, _, unit = (called or {}).get(full_name, usual).partition(" [")
             unit = unit.removesuffix("]") or ("s" if timed else unit_of(part or name))
             text = value_words(single, unit)
@@ -172,19 +149,11 @@ def metrics(values: Mapping[str, Any], called: Mapping[str, str] | None = None) 
     return labelled
 
 
-def _label(name: str) -> str:
-    for written, read in _READ:
-        name = name.replace(written, read)
-    return name
-
-
 def unit_of(name: str) -> str:
     """The unit that a metric's name implies."""
-    if name.startswith("bytes"):
-        return "B"
-    if name.startswith("time_to"):
-        return "s"
-    return "%" if name.endswith(("accuracy", "share")) or name == "target" else ""
+    if name.endswith(("accuracy", "share")) or name == "target":
+        return "%"
+    return "B" if name.startswith("bytes") else "s" if name.startswith("time_to") else ""
 
 
 def value_words(value: Any, unit: str) -> str | None:

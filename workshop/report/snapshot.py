@@ -21,10 +21,10 @@ POINTS = 160  # of a curve: what a card can show, and what forty viewers can be 
 
 
 class Snapshot:
-    """A run for panels to look at. A value that costs a query is read once, when a panel asks for it."""
+    """A run for panels to look at, as it was at the time `until`, still running then, or as it is. A value that costs a
+    query is read once, when a panel asks for it."""
 
     def __init__(self, store: Store, run: RunRecord, until: float = math.inf) -> None:
-        """The run as it was at the time `until`, still running then; without it as it is."""
         self.store = store
         self.until = until
         if until < math.inf:
@@ -56,15 +56,13 @@ class Snapshot:
     @cached_property
     def began(self) -> float | None:
         """The time of the first event; None where there is none yet."""
-        first = self.store.events(self.run.id, limit=1)
-        return first[0].time if first else None
+        return next((event.time for event in self.store.events(self.run.id, limit=1)), None)
 
     @property
     def newest(self) -> float | None:
         """The time of the newest event that a panel has drawn."""
-        return max(
-            (series.times[-1] for group in self._series.values() for series in group if series.times), default=None
-        )
+        every_series = (series for group in self._series.values() for series in group)
+        return max((series.times[-1] for series in every_series if series.times), default=None)
 
     def series(self, name: str) -> list[Series]:
         """The events of one name, a series for each rank that told it."""
@@ -93,12 +91,9 @@ class Snapshot:
 
 @dataclass(frozen=True)
 class Panel:
-    """A part of a run's page: cards, none where the run has nothing that the panel could show.
-
-    `version` is cheap to compute; while it stays the same, the cards are not rendered again. `comparison` makes the
-    cards of each run that a comparison shows, and `overlay` the cards of all its runs together, by their labels.
-    `metrics` names the metrics that the cards show, so that the list of all other metrics stays short.
-    """
+    """A part of a run's page: cards, none where the run has nothing to show. While `version`, which is cheap, stays the
+    same, they are not rendered again. `comparison` makes a run's cards in a comparison, `overlay` those of all its runs
+    together, by their labels. `metrics` names the metrics that the cards show, which the list of others leaves out."""
 
     name: str
     show: Callable[[Snapshot], Sequence[Card]]

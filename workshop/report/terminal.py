@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -69,10 +69,9 @@ def _printed(part: Mapping[str, Any], has_figure: bool, most_rows: int) -> list[
         printed: list[Text | Table] = []
         above = ""  # the label above a heading, which stands before it here
         for line in part["lines"]:
-            label, tone = line["label"].rstrip(":") or above, line["tone"]
-            above = line["text"] if tone == "label" and part["lines"][-1] is not line else ""
-            if not above and (label or not (has_figure and tone == "about")):
-                text = safe(line["text"])
+            label, text = line["label"].rstrip(":") or above, safe(line["text"])
+            above = line["text"] if line["tone"] == "label" and part["lines"][-1] is not line else ""
+            if not above and (label or not (has_figure and line["tone"] == "about")):
                 printed.append(labelled(label, text) if label else Text(text))
         return printed
     if part["kind"] == "code":
@@ -84,7 +83,7 @@ def _table_of(part: Mapping[str, Any], most_rows: int) -> Table:
     """A card's table, whose headings are no wider than what stands below them. Short cells stay in one line where the
     whole fits."""
     rows = [[_text(cell) for cell in row] for row in part["rows"][:most_rows]]
-    grid = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    grid = table((), gap=1)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     heads = [
         textwrap.fill(heading, max(width, *map(len, heading.split()), 1), break_on_hyphens=False)
@@ -94,9 +93,8 @@ def _table_of(part: Mapping[str, Any], most_rows: int) -> Table:
     fits = sum(min(width, FOLDED) + 1 for width in widths) <= WIDTH
     for place, (head, width) in enumerate(zip(heads, widths, strict=True)):
         unfolded = fits and width <= FOLDED
-        grid.add_column(
-            Text(head), justify="right" if place and unfolded else "left", overflow="fold", no_wrap=unfolded
-        )
+        side: Literal["left", "right"] = "right" if place and unfolded else "left"
+        grid.add_column(Text(head), justify=side, overflow="fold", no_wrap=unfolded)
     for row in rows:
         grid.add_row(*(Text(safe(cell)) for cell in row))
     if len(part["rows"]) > most_rows:

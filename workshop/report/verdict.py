@@ -13,11 +13,8 @@ from workshop.store.records import RunRecord
 
 
 def verdict(run: RunRecord, totals: Totals) -> dict[str, str]:
-    """`verdict`, `why` and `next` of a run; `totals` are its events' (`Store.totals`).
-
-    Faults made on purpose come first, then what kept the run from being faster, then its result. The verdict on a run
-    that still goes on says what is known so far. Missing parts of a record are no error.
-    """
+    """`verdict`, `why` and `next` of a run; `totals` are its events'. Faults made on purpose are first, then
+    what kept the run from being faster, then its result. Missing parts of a record are no error."""
     ended_otherwise = ending(run, totals)
     if ended_otherwise is not None:
         return ended_otherwise

@@ -1,9 +1,14 @@
-"""Bars of settings against a baseline, groups of contenders, and the waterfall from a naive start to the end."""
+"""Bars of settings against a baseline, groups of contenders, and the waterfall from a naive start to the end.
+
+Rings of shares.
+"""
 
 from __future__ import annotations
 
+import math
+
 from workshop.report.figures import theme
-from workshop.report.figures.bars import BASELINE, WaterfallStep, grouped, settings, waterfall
+from workshop.report.figures.bars import BASELINE, NO_SHARES, WaterfallStep, grouped, rings, settings, waterfall
 from workshop.report.figures.marks import NOTHING, Point
 
 SETS = [
@@ -68,3 +73,29 @@ def test_a_waterfall_has_each_step_and_factors_that_multiply_to_that_of_all() ->
 
 def test_names_are_words() -> None:
     assert "&lt;b&gt;" in waterfall(START, [WaterfallStep("<b>bold</b>", 2.0)], "").layout.yaxis.ticktext[1]
+
+
+def test_a_ring_has_the_parts_in_their_order() -> None:
+    figure = rings({"before": {"train": 60.0, "evaluate": 39.5, "rest": 0.5}})
+    (ring,) = figure.data
+    assert list(ring.labels) == ["train", "evaluate", "rest"]
+    assert list(ring.text) == ["60 %", "40 %", ""], "a sliver has no room for words"
+    assert ring.hovertext[2] == "rest: 0.5 %"
+    assert list(ring.textposition) == ["inside", "inside", "outside"], "a thin slice has no room for words"
+    assert ring.title.text == "before"
+    assert not ring.sort
+
+
+def test_a_part_has_the_same_colour_before_and_after() -> None:
+    before, after = rings({"before": {"a": 1.0, "train": 2.0}, "after": {"train": 3.0, "b": 1.0}}).data
+    colours = [dict(zip(ring.labels, ring.marker.colors, strict=True)) for ring in (before, after)]
+    assert colours[0]["train"] == colours[1]["train"] == theme.ACCENT
+    assert len({colours[0]["a"], colours[1]["b"], theme.ACCENT}) == 3
+    assert before.domain.x[1] < after.domain.x[0]
+
+
+def test_what_is_no_amount_is_left_out() -> None:
+    (ring,) = rings({"": {"a": 1.0, "b": 0.0, "c": -1.0, "d": math.nan, "e": math.inf}}).data
+    assert list(ring.labels) == ["a"]
+    assert rings({"": {"a": 0.0}}).layout.annotations[0].text == NO_SHARES
+    assert rings({"": {}}).layout.annotations[0].text == NO_SHARES

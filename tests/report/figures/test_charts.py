@@ -10,7 +10,7 @@ import pytest
 from tests.report.analysis.cases import times
 from workshop.report.analysis.balance import balance
 from workshop.report.figures.bars import rank_times
-from workshop.report.figures.curves import curve, overlay
+from workshop.report.figures.line import curve, overlay
 from workshop.store.records import Series
 from workshop.workloads.kmeans.panels import palette_strip
 

@@ -95,7 +95,7 @@ COST = {"seconds_blocked": 0.008, "seconds_writing": 0.3, "seconds_processor": 0
     [
         (24, "comes every 24 h on average (mtbf), Young's interval is 60.2 s, one checkpoint every 4,634 steps; "),
         (0.001, "Young's interval is 389 ms, one checkpoint every 30 steps (--checkpoint-every 30); this run's is 13 "),
-        (0.0001, "Young's interval is 123 ms (Daly's, of higher order, is 109 ms), one checkpoint every 9 steps; this"),
+        (0.0001, "Young's interval is 123 ms, one checkpoint every 9 steps; this"),
     ],
 )
 def test_the_cost_of_a_checkpoint_suggests_an_interval(hours: float, words: str) -> None:

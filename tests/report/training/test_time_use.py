@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.report.analysis.cases import metrics, run
-from workshop.report.training.waits import evaluation_share, spent
+from workshop.report.training.facts import evaluation_share, spent
 
 SECONDS = {"prepare": 1.0, "train": 3.0, "evaluate": 0.5, "checkpoint": 0.2, "earlier": 100.0}
 PHASES = {"compute": [2.0, 2.0], "communicate": [0.1, 0.1], "wait": [0.8, 0.4], "input": [0.1, 0.1]}

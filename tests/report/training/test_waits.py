@@ -11,8 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.report.analysis.cases import machine, metrics, rank_map, trained
-from workshop.report.training.waits import waiting, waiting_sentence
+from workshop.report.training.facts import waiting
 from workshop.store.records import RunRecord
+
+
+def said(run: RunRecord) -> str | None:
+    waits = waiting(run)
+    return waits.sentence if waits else None
 
 
 def waited(
@@ -79,14 +84,14 @@ SENTENCES: dict[str, tuple[RunRecord, str]] = {
 @pytest.mark.parametrize("case", SENTENCES)
 def test_sentences(case: str) -> None:
     run, expected = SENTENCES[case]
-    assert waiting_sentence(run) == expected
+    assert said(run) == expected
 
 
 def test_a_rank_on_another_host_is_named_with_it() -> None:
     run = waited(*ALONE)
     reports = run.rank_map["ranks"] if run.rank_map else []
     there = {"ranks": [reports[0], {**reports[1], "host": "other"}]}
-    assert waiting_sentence(replace(run, rank_map=there)) == (
+    assert said(replace(run, rank_map=there)) == (
         "Rank 0 waited 8 ms a step for rank 1, which is on another host, other."
     )
 
@@ -102,7 +107,7 @@ seconds = st.floats(0, 10)
 def test_whoever_is_named_has_most_of_the_lateness_and_waits_less(told: list[tuple[float, int, float]]) -> None:
     wait, last, late_by = (list(column) for column in zip(*told, strict=True))
     found = waiting(waited(wait, last, late_by))
-    assert found is not None and waiting_sentence(waited(wait, last, late_by))
+    assert found is not None and said(waited(wait, last, late_by))
     if found.late:
         costs = [count * by for count, by in zip(last, late_by, strict=True)]
         assert sum(costs[rank] for rank in found.late) >= 0.69 * sum(costs) > 0

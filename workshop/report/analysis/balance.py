@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -18,10 +18,8 @@ PHASES = ("compute", "communicate", "wait", "input")
 class Balance:
     """Seconds of each rank, in rank order, over `steps` steps.
 
-    A collective ends when the slowest rank arrives. So the shortest time of a rank in `communicate` counts as
-    moving data, and other ranks' time beyond that as waiting, like the phase `wait`. Where runs tell both apart in
-    every step, as training does, all ranks have the same `communicate`, and their `wait` stays as it is.
-    """
+    A collective ends when the slowest rank arrives. So the least time of a rank in `communicate` counts as moving data,
+    and what others took beyond that as waiting, like the phase `wait`."""
 
     compute: tuple[float, ...]
     exchange: float  # of each rank, moving data
@@ -67,38 +65,32 @@ class Balance:
         """Seconds of all ranks together."""
         return sum(self.compute) + len(self.compute) * self.exchange + sum(self.waiting) + sum(self.input)
 
+    def _share(self, seconds: float) -> float:
+        return seconds / self.total if self.total > 0 else 0.0
+
     @property
     def exchange_share(self) -> float:
-        return len(self.compute) * self.exchange / self.total if self.total > 0 else 0.0
+        return self._share(len(self.compute) * self.exchange)
 
     @property
     def waiting_share(self) -> float:
-        return sum(self.waiting) / self.total if self.total > 0 else 0.0
+        return self._share(sum(self.waiting))
 
     @property
     def input_share(self) -> float:
-        return sum(self.input) / self.total if self.total > 0 else 0.0
+        return self._share(sum(self.input))
 
     @property
     def waste(self) -> float:
         """The share of the time that perfect balance would save: the slowest rank's excess over the mean compute."""
-        longest = max(
-            compute + self.exchange + waiting + read
-            for compute, waiting, read in zip(self.compute, self.waiting, self.input, strict=True)
-        )
+        longest = max(map(sum, zip(self.compute, self.waiting, self.input, strict=True))) + self.exchange
         return (max(self.compute) - fmean(self.compute)) / longest if longest > 0 else 0.0
 
 
 def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None) -> Balance | None:
-    """The times that the events `time.compute`, `time.communicate`, `time.wait` and `time.input` tell; None without
-    compute time.
-
-    Where a run's metrics have `phases`, these sums over the measured steps are used instead. Events also contain the
-    first steps, in which TensorFlow compiles.
-    """
-    measured = _measured(metrics or {}, ranks)
-    if measured is not None:
-        totals = measured
+    """The times that the events `time.<phase>` tell; None without compute time. A run's own `phases`, sums over the
+    measured steps, come first: events also contain the first steps, in which TensorFlow compiles."""
+    totals = _measured(metrics or {}, ranks) or totals
     compute = totals.get("time.compute") or {}
     if not compute or ranks < 1:
         return None
@@ -109,24 +101,19 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
 
     communicate = seconds("time.communicate")
     exchange = min(communicate)
-    waiting = [waited + spent - exchange for waited, spent in zip(seconds("time.wait"), communicate, strict=True)]
-    steps = max(total.number for total in compute.values())
+    steps = [(total.least, total.most) for rank in range(ranks) if (total := compute.get(rank))]
+    extremes = [(least, most) for least, most in steps if least is not None and most is not None]
+    least, most = zip(*extremes, strict=True) if len(extremes) == ranks else ((), ())
     return Balance(
         tuple(seconds("time.compute")),
         exchange,
-        tuple(waiting),
+        tuple(waited + spent - exchange for waited, spent in zip(seconds("time.wait"), communicate, strict=True)),
         tuple(seconds("time.input")),
-        steps,
+        max(total.number for total in compute.values()),
         bool(totals.get("time.communicate")),
-        _of_each(total.least if (total := compute.get(rank)) else None for rank in range(ranks)),
-        _of_each(total.most if (total := compute.get(rank)) else None for rank in range(ranks)),
+        least,
+        most,
     )
-
-
-def _of_each(values: Iterable[float | None]) -> tuple[float, ...]:
-    """The values of all ranks; none where one isn't known."""
-    seconds = tuple(values)
-    return () if None in seconds else tuple(value for value in seconds if value is not None)
 
 
 def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:

@@ -41,30 +41,22 @@ def difference(
     measured_map: Mapping[str, Any] | None,
     machine: Mapping[str, Any] | None = None,
 ) -> list[Difference]:
-    """The differences in rank order. The list is empty where every rank ran as predicted, or one of the maps is
-    missing.
-
-    The machine of the run (see `core.topology`) turns units into cores and tells who is unbound. Different names of the
-    same host are no difference: see `aligned`.
-    """
+    """The differences in rank order; empty where every rank ran as predicted, or one of the maps is missing. The run's
+    machine turns units into cores and tells who is unbound. Different names of a host are none, see `aligned`."""
     predicted_reports, ran = _reports(aligned(predicted_map, measured_map)), _reports(measured_map)
     if not predicted_reports or not ran:
         return []
     view = _View(machine, predicted_reports, ran)
     differences = []
     for rank in sorted({*predicted_reports, *ran}):
+        kinds: list[tuple[Kind, str] | None] = []
         if rank not in ran:
-            differences.append(
-                Difference(
-                    rank, "ranks", f"rank {rank} was meant for {view.place(predicted_reports[rank])}, but didn't run"
-                )
-            )
+            kinds.append(("ranks", f"rank {rank} was meant for {view.place(predicted_reports[rank])}, but didn't run"))
         elif rank not in predicted_reports:
-            differences.append(
-                Difference(rank, "ranks", f"rank {rank} wasn't meant to be, but ran on {view.place(ran[rank])}")
-            )
+            kinds.append(("ranks", f"rank {rank} wasn't meant to be, but ran on {view.place(ran[rank])}"))
         else:
-            differences += view.compare(predicted_reports[rank], ran[rank])
+            kinds += [view.moved(predicted_reports[rank], ran[rank]), view.strays(ran[rank])]
+        differences += [Difference(rank, *kind_and_words) for kind_and_words in kinds if kind_and_words]
     return differences
 
 
@@ -99,74 +91,49 @@ class _View:
             host: {row["unit"]: row for row in host_machine.get("units") or []}
             for host, host_machine in topology.machines(machine).items()
         }
-        self.meant, self.ran = predicted, ran
-        self.hosts = {report["host"] for report in ran.values()}
+        self.meant = predicted
         # One host against one host: what each source calls it is no difference.
-        self.one_host = len(self.hosts) == 1 and len({report["host"] for report in predicted.values()}) == 1
+        self.one_host = all(len({report["host"] for report in some.values()}) == 1 for some in (predicted, ran))
         self.companions: dict[tuple[str, int], set[int]] = defaultdict(set)  # ranks by host and unit
         for rank, report in ran.items():
             for unit in report["units"]:
                 self.companions[report["host"], unit].add(rank)
 
-    def compare(self, predicted: Report, ran: Report) -> list[Difference]:
-        """The differences of one rank."""
-        moves = [move for move in [self._moved(predicted, ran)] if move]
-        strays = self._strays(ran)
-        return [*moves, strays] if strays else moves
-
-    def _moved(self, predicted: Report, ran: Report) -> Difference | None:
-        rank, host = ran["rank"], ran["host"]
+    def moved(self, predicted: Report, ran: Report) -> tuple[Kind, str] | None:
+        """The kind of a rank's difference in place, and its words."""
+        host, begin = ran["host"], f"rank {ran['rank']} was meant"
         predicted_units, units = set(predicted["units"]), set(ran["units"])
         if not self.one_host and predicted["host"] != host:
+            where = f"{self.place(ran)}{self._together(predicted, ran)}"
             if self._everything(host, units):
-                could = f"where it could use {self._all(host)}"
-                return Difference(
-                    rank, "host", f"rank {rank} was meant for {self.place(predicted)}, ran on {host}, {could}"
-                )
-            where = f"was meant for {self.place(predicted)}, ran on {self.place(ran)}"
-            return Difference(rank, "host", f"rank {rank} {where}{self._together(predicted, ran)}")
+                where = f"{host}, where it could use {self._all(host)}"
+            return "host", f"{begin} for {self.place(predicted)}, ran on {where}"
         if not predicted_units or not units or predicted_units == units:  # without units it isn't known where
             return None
         on = "" if self.one_host else f" of {host}"
         if self._everything(host, units):
-            could = f"could run on {self._all(host)}"
-            return Difference(
-                rank, "unbound", f"rank {rank} was meant for {self.units(host, predicted_units)}{on}, but {could}"
-            )
+            return "unbound", f"{begin} for {self.units(host, predicted_units)}{on}, but could run on {self._all(host)}"
         if self._everything(host, predicted_units):
-            return Difference(
-                rank, "bound", f"rank {rank} was meant to be unbound{on}, but was bound to {self.units(host, units)}"
-            )
-        whole_cores = self._are_whole_cores(host, predicted_units) and self._are_whole_cores(
-            host, units
-        )  # both in the same words
-        predicted_place, place = self.units(host, predicted_units, whole_cores), self.units(host, units, whole_cores)
-        kind: Kind
-        if predicted_units < units:
-            kind, where = "wider", f"could run on {place}"
-        elif units < predicted_units:
-            kind, where = "narrower", f"could run on {place} only"
-        else:
-            kind, where = "elsewhere", f"ran on {place}"
-        return Difference(
-            rank, kind, f"rank {rank} was meant for {predicted_place}{on}, {where}{self._together(predicted, ran)}"
-        )
+            return "bound", f"{begin} to be unbound{on}, but was bound to {self.units(host, units)}"
+        # Both in the same words.
+        whole_cores = all(self._are_whole_cores(host, some) for some in (predicted_units, units))
+        place = self.units(host, units, whole_cores)
+        kind: Kind = "wider" if predicted_units < units else "narrower" if units < predicted_units else "elsewhere"
+        verb = "could run" if kind in ("wider", "narrower") else "ran"
+        where = f"{verb} on {place}{' only' if kind == 'narrower' else ''}"
+        begin += f" for {self.units(host, predicted_units, whole_cores)}{on}"
+        return kind, f"{begin}, {where}{self._together(predicted, ran)}"
 
-    def _strays(self, ran: Report) -> Difference | None:
+    def strays(self, ran: Report) -> tuple[Kind, str] | None:
         """Threads that were seen where their rank may not run: somebody bound them otherwise."""
-        allowed, outside = set(ran["units"]), set()
-        count = 0
-        for thread in ran.get("threads") or []:
-            beyond = set(thread.get("units_seen") or []) - allowed
-            outside |= beyond
-            count += bool(beyond)
-        if not allowed or not count:
+        host, allowed = ran["host"], set(ran["units"])
+        units_of_threads = (set(thread.get("units_seen") or []) for thread in ran.get("threads") or [])
+        strays = [units - allowed for units in units_of_threads if units - allowed]
+        if not allowed or not strays:
             return None
-        host, were = ran["host"], "was" if count == 1 else "were"
-        where = f"{self.units(host, outside)}, outside of {self.units(host, allowed)}"
-        return Difference(
-            ran["rank"], "threads", f"{words.count(count, 'thread')} of rank {ran['rank']} {were} seen on {where}"
-        )
+        where = f"{self.units(host, set().union(*strays))}, outside of {self.units(host, allowed)}"
+        were = words.verb(len(strays), "was", "were")
+        return "threads", f"{words.count(len(strays), 'thread')} of rank {ran['rank']} {were} seen on {where}"
 
     def place(self, report: Report) -> str:
         """Where a rank is or should be."""
@@ -186,18 +153,18 @@ class _View:
     def _are_whole_cores(self, host: str, some: set[int]) -> bool:
         rows = self._rows(host)
         cores = {rows[unit]["core"] for unit in some if unit in rows}
-        return bool(cores) and {unit for unit, row in rows.items() if row["core"] in cores} == some
+        return bool(cores) and {unit for unit in rows if rows[unit]["core"] in cores} == some
 
     def _together(self, predicted: Report, ran: Report) -> str:
         """With whom a rank had to share, although it wasn't meant to."""
         rank, host = ran["rank"], ran["host"]
         others = {other for unit in ran["units"] for other in self.companions[host, unit]} - {rank}
-        planned = {
+        others -= {
             other
             for other, report in self.meant.items()
             if report["host"] == predicted["host"] and set(report["units"]) & set(predicted["units"])
         }
-        return f" together with {words.numbered('rank', sorted(others - planned))}" if others - planned else ""
+        return f" together with {words.numbered('rank', sorted(others))}" if others else ""
 
     def _everything(self, host: str, units: set[int]) -> bool:
         rows = self._rows(host)
@@ -213,11 +180,8 @@ class _View:
 
 
 def aligned(predicted: Mapping[str, Any] | None, measured: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """The prediction with hosts called as in the measured map.
-
-    A host may call itself by more or less than its placement does (node1.cluster, node1). Where no name says which
-    host is which, they are the same if the same ranks are together on them; single hosts are.
-    """
+    """The prediction with hosts called as in the measured map: a host may call itself by more than its placement does
+    (node1.cluster, node1). Where no name says which is which, hosts with the same ranks are the same."""
     if not predicted:
         return None
     predicted_hosts, measured_hosts = _together(predicted), _together(measured)
@@ -225,20 +189,12 @@ def aligned(predicted: Mapping[str, Any] | None, measured: Mapping[str, Any] | N
     short = {host.partition(".")[0]: host for host in measured_hosts}
     if len(short) == len(measured_hosts):
         by_short_name = {host: short[label] for host in predicted_hosts if (label := host.partition(".")[0]) in short}
-        names = (
-            by_short_name | names if len({*(by_short_name | names).values()}) == len(by_short_name | names) else names
-        )
-    if not names and (
-        len(predicted_hosts) == len(measured_hosts) == 1
-        or sorted(predicted_hosts.values()) == sorted(measured_hosts.values())
-    ):
-        names = dict(
-            zip(
-                sorted(predicted_hosts, key=predicted_hosts.__getitem__),
-                sorted(measured_hosts, key=measured_hosts.__getitem__),
-                strict=True,
-            )
-        )
+        if len({*(by_short_name | names).values()}) == len(by_short_name | names):
+            names = by_short_name | names
+    same_ranks = sorted(predicted_hosts.values()) == sorted(measured_hosts.values())
+    if not names and (same_ranks or len(predicted_hosts) == len(measured_hosts) == 1):
+        in_order = (sorted(hosts, key=hosts.__getitem__) for hosts in (predicted_hosts, measured_hosts))
+        names = dict(zip(*in_order, strict=True))
     reports = predicted.get("ranks") or []
     return {**predicted, "ranks": [{**report, "host": names.get(report["host"], report["host"])} for report in reports]}
 

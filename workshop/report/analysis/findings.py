@@ -1,11 +1,9 @@
-"""Findings, and the facts that they rest on.
-
-Scores of models on held-out images, from 0 to 1, as texts.
-"""
+"""Findings, and the facts that they rest on."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -94,9 +92,9 @@ class Facts:
     @property
     def unbound(self) -> bool:
         """Whether every rank may run anywhere on its host, which has more than one core."""
-        everything: dict[str, set[int]] = {}
+        everything: dict[str, set[int]] = defaultdict(set)
         for unit in self.units:
-            everything.setdefault(unit["host"], set()).add(unit["unit"])
+            everything[unit["host"]].add(unit["unit"])
         free = all(set(report["units"]) == everything.get(report["host"]) for report in self.reports)
         return self.cores > len(everything) and bool(self.reports) and free
 
@@ -110,10 +108,9 @@ class Facts:
     def polls(self) -> str:
         """Why ranks that wait don't yield: "mpi", which never does, "setting", an environment variable; "": they do."""
         mpi = IMPLEMENTATIONS.get(self.run.placement.get("mpi", ""))
-        if mpi is None or mpi.waiting == "poll":
-            return "" if mpi is None else "mpi"
         polling = (self.run.placement.get("environment") or {}).get(POLLING) == "0"
-        return "setting" if mpi.waiting == "variable" and polling else ""
+        by_setting = "setting" if polling and mpi is not None and mpi.waiting == "variable" else ""
+        return "mpi" if mpi is not None and mpi.waiting == "poll" else by_setting
 
     def named(self) -> dict[str, Any]:
         """All facts by the names that rules use; None for what the run doesn't tell."""
@@ -143,19 +140,13 @@ class Facts:
 
     def _slow(self) -> dict[str, Any] | None:
         """The rank that computed for longest, where it ran, and how long the others computed on average."""
-        times = self.times
-        if times is None or self.ranks < 2:
+        if self.times is None or self.ranks < 2:
             return None
-        slow = times.slowest
+        slow, compute = self.times.slowest, self.times.compute
         report = next((report for report in self.reports if report["rank"] == slow), {"units": [], "host": ""})
-        return {
-            "rank": slow,
-            "seconds": times.compute[slow],
-            "others": (sum(times.compute) - times.compute[slow]) / (self.ranks - 1),
-            "units": report["units"],
-            "host": report["host"],
-            "crowded": any(slow in crowd.ranks for crowd in self.crowds),
-        }
+        others, crowded = (sum(compute) - compute[slow]) / (self.ranks - 1), any(slow in c.ranks for c in self.crowds)
+        place = {"units": report["units"], "host": report["host"], "crowded": crowded}
+        return {"rank": slow, "seconds": compute[slow], "others": others, **place}
 
     def _hosts(self) -> dict[str, Any]:
         """Hosts that were asked for, and those of them that stayed empty, where all ranks ran on one."""
@@ -173,18 +164,15 @@ class Facts:
 
 # Attributes of Facts that rules use by the same names.
 NAMES = (
-    *("ranks", "threads", "reports", "units", "crowds", "times", "withheld", "cores", "hosts", "transfer", "explained"),
+    *("ranks", "threads", "units", "crowds", "times", "withheld", "cores", "hosts", "transfer", "explained"),
     *("fitting", "busy", "unbound", "bindable", "polls"),
 )
 
 
 def finite(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values without those that are none, or no finite number."""
-    return {
-        name: value
-        for name, value in values.items()
-        if value is not None and not (isinstance(value, float) and not math.isfinite(value))
-    }
+    present = {name: value for name, value in values.items() if value is not None}
+    return {name: value for name, value in present.items() if not isinstance(value, float) or math.isfinite(value)}
 
 
 def facts(run: RunRecord, totals: Totals) -> Facts:

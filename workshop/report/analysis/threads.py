@@ -1,15 +1,13 @@
-"""The threads of a run's ranks: how many of each kind, how many worked, and on how many cores.
+"""The threads of a run's ranks: how many of each kind, how many worked, and where there are more than cores.
 
-Sleeping threads only cost memory. More working threads than cores are slow: they take turns, and each turn costs a
-switch of threads and the contents of the cache.
-
-Where more wants to run than there is to run on: ranks and their threads against processing units and cores.
+Sleeping threads only cost memory. More working threads than cores are slow: they take turns on them.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeGuard
 
@@ -111,10 +109,8 @@ def core_waits(run: RunRecord) -> dict[int, float]:
     if host_crews := crews(run):
         if any(crew.crowded and crew.worked >= FULL * crew.cores for crew in host_crews):
             return {}
-        reports = [
-            (rank, _total([census], "seconds"), _total([census], "waited"))
-            for rank, census in enumerate(run.metrics["threads"])
-        ]
+        censuses = enumerate(run.metrics["threads"])
+        reports = [(rank, _total([census], "seconds"), _total([census], "waited")) for rank, census in censuses]
     else:
         core = {report["rank"]: report.get("core") or {} for report in (run.rank_map or {}).get("ranks") or []}
         reports = [(rank, seconds.get("worked"), seconds.get("waited")) for rank, seconds in core.items()]
@@ -129,14 +125,15 @@ def sentences(run: RunRecord) -> list[str]:
     """Sentences on each host's threads, such as "Rank 0 has 24 threads for 2 cores. 2 threads worked: 2 TensorFlow
     intra-op (Eigen). That is not too many. …"; empty where the run tells nothing of them."""
     host_crews = crews(run)
-    return [sentence(crew, several=len(host_crews) > 1) for crew in host_crews]
+    return [_sentence(crew, several=len(host_crews) > 1) for crew in host_crews]
 
 
-def sentence(crew: Crew, several: bool = False) -> str:
-    """The same of one host; `several` names it."""
+def _sentence(crew: Crew, several: bool) -> str:
     who = words.capital(words.numbered("rank", crew.ranks)) + (f" on {crew.host}" if several else "")
     have = "has" if len(crew.ranks) == 1 else "together have"
-    lines = [f"{who} {have} {words.count(crew.threads, 'thread')}{_cores(crew)}."]
+    part = f"{crew.cores} of " if crew.of_cores > crew.cores else ""
+    cores = f" for {part}{words.count(crew.of_cores if part else crew.cores, 'core')}" if crew.cores else ""
+    lines = [f"{who} {have} {words.count(crew.threads, 'thread')}{cores}."]
     asleep = {kind: count - crew.busy.get(kind, 0) for kind, count in crew.counts.items()}
     if crew.workers:
         lines += [f"{words.count(crew.workers, 'thread')} worked: {_named(crew.busy)}.", _judged(crew)]
@@ -155,44 +152,37 @@ def _judged(crew: Crew) -> str:
     if crew.crowded:
         return f"That is too many{f': {ready}, and they {late}' if ready else ''}."
     if crew.delayed >= DELAYED:
-        return (
-            f"That is not too many, and yet they {late}: something else works there, or ranks are bound to the same "
-            "cores while others are free."
-        )
-    if crew.workers > crew.cores:
-        return f"They took turns by themselves ({ready}), so that is not too many."
-    return "That is not too many."
-
-
-def _cores(crew: Crew) -> str:
-    if not crew.cores:
-        return ""
-    some = f"{crew.cores} of {words.count(crew.of_cores, 'core')}"
-    return f" for {some if crew.of_cores > crew.cores else words.count(crew.cores, 'core')}"
+        bound = "something else works there, or ranks are bound to the same cores while others are free"
+        return f"That is not too many, and yet they {late}: {bound}."
+    turns = crew.workers > crew.cores
+    return f"They took turns by themselves ({ready}), so that is not too many." if turns else "That is not too many."
 
 
 def _named(counts: Mapping[str, int]) -> str:
     """Those kinds that there are most of by name, the rest as a number."""
-    order = sorted((kind for kind in counts if counts[kind]), key=lambda kind: -counts[kind])
-    names = [f"{counts[kind]} {KINDS.get(kind, kind)}" for kind in order[:NAMED]]
-    rest = sum(counts[kind] for kind in order[NAMED:])
+    order = Counter(counts).most_common()
+    names = [f"{count} {KINDS.get(kind, kind)}" for kind, count in order[:NAMED] if count]
+    rest = sum(count for _, count in order[NAMED:])
     return words.listed([*names, f"{rest} of other kinds"] if rest else names)
 
 
 def _by_kind(censuses: list[Any], name: str) -> dict[str, int]:
-    totals: dict[str, int] = {}
-    for kind in [*KINDS, *(kind for census in censuses for kind in census if kind not in KINDS)]:
-        total = sum(int((census.get(kind) or {}).get(name) or 0) for census in censuses)
-        if any(kind in census for census in censuses):
-            totals[kind] = total
-    return totals
+    return {
+        kind: sum(int((census.get(kind) or {}).get(name) or 0) for census in censuses) for kind in kinds_of(censuses)
+    }
+
+
+def kinds_of(censuses: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The kinds of threads that some ranks have, in their order."""
+    some = {kind for census in censuses for kind in census}
+    return [*(kind for kind in KINDS if kind in some), *sorted(some - KINDS.keys())]
 
 
 def _total(censuses: list[Any], name: str) -> float | None:
     """Seconds of the kinds that worked; None where none is known."""
-    kinds = [kind for census in censuses for kind in census.values() if kind.get("busy")]
-    values = [value for kind in kinds if _positive(value := kind.get(name), zero=True)]
-    return sum(values) if values else None
+    values = [kind[name] for census in censuses for kind in census.values() if kind.get("busy") and name in kind]
+    measurements = [value for value in values if value is not None]
+    return sum(measurements) if measurements else None
 
 
 def _positive(value: Any, zero: bool = False) -> TypeGuard[float]:
@@ -209,11 +199,6 @@ PREFIXES = ("OMP_", "KMP_", "GOMP_")  # of variables that an OpenMP library read
 INSTEAD = "TF_NUM_INTRAOP_THREADS"
 
 
-def is_openmp(variable: str) -> bool:
-    """Whether it is for an OpenMP library that a variable is."""
-    return variable.startswith(PREFIXES)
-
-
 def openmp_matters(run: RunRecord) -> bool | None:
     """Whether OpenMP threads worked in a training run; None where it tells nothing of its threads."""
     censuses = run.metrics.get("threads")
@@ -226,7 +211,7 @@ def openmp_why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS", 
     """Why an OpenMP variable changes nothing, with what the run's threads show; that it may matter after all, where
     they show otherwise. `who` is what the run is called."""
     worked = openmp_matters(run) if run is not None else None
-    if run is not None and worked:
+    if worked:
         return f"OpenMP threads worked in {who}, so {variable} may well matter here."
     reason = (
         f"{variable} is for OpenMP libraries, and stock TensorFlow has none: it runs its kernels, oneDNN's too, on "
@@ -234,11 +219,8 @@ def openmp_why(run: RunRecord | None = None, variable: str = "OMP_NUM_THREADS", 
     )
     if run is None or worked is None:
         return reason
-    pool = [census.get("intra-op") or {} for census in run.metrics["threads"]]
-    threads = sum(int(census.get("count") or 0) for census in pool)
-    return (
-        f"{reason} {words.capital(who)} had {words.count(threads, 'thread')} of that pool, and no OpenMP thread worked."
-    )
+    pool = words.count(_by_kind(run.metrics["threads"], "count").get("intra-op", 0), "thread")
+    return f"{reason} {words.capital(who)} had {pool} of that pool, and no OpenMP thread worked."
 
 
 Sharing = Literal["units", "cores"]
@@ -261,13 +243,10 @@ def oversubscription(
 ) -> list[Oversubscription]:
     """Which ranks share which units, as far as they can't help it; empty: nobody has to share.
 
-    Ranks that may run on the same units don't share them while there are enough for all of them. So this looks at
-    every set of units that some rank is bound to, counts the threads of the ranks that can't leave that set, and
-    compares: more than units, or (with hardware threads) more than cores. That is Hall's condition for giving each
-    thread a unit of its own; it is exact where the sets contain each other or are apart, as bindings make them.
-    """
+    Of every set of units that some rank is bound to, it counts the threads that can't leave it, against its units and
+    cores. That is Hall's condition for a unit for each thread, exact where sets contain each other or are apart."""
     reports = [report for report in (rank_map or {}).get("ranks") or [] if report.get("units")]
-    core_of = _cores_of(machine)
+    core_of = cores_of(machine)
     crowds: list[Oversubscription] = []
     excess: dict[tuple[str, frozenset[int]], int] = {}
     bound = {(str(report["host"]), frozenset(report["units"])) for report in reports}
@@ -275,9 +254,7 @@ def oversubscription(
     sets = bound | {(host, _whole_cores(host, units, core_of)) for host, units in bound}
     # Smaller sets first: what they explain is not said again of those around them.
     for host, units in sorted(sets, key=lambda pair: (len(pair[1]), pair[0], sorted(pair[1]))):
-        inside = [
-            report["rank"] for report in reports if str(report["host"]) == host and units.issuperset(report["units"])
-        ]
+        inside = [r["rank"] for r in reports if str(r["host"]) == host and units.issuperset(r["units"])]
         threads = len(inside) * threads_per_rank
         cores = len({core_of.get((host, unit), ("alone", unit)) for unit in units})
         explained = sum(over for (where, part), over in excess.items() if where == host and part < units)
@@ -301,7 +278,7 @@ def threads_of(run: RunRecord) -> int:
     return threads or asked_threads(run.placement)
 
 
-def _cores_of(machine: Mapping[str, Any] | None) -> dict[tuple[str, int], Any]:
+def cores_of(machine: Mapping[str, Any] | None) -> dict[tuple[str, int], Any]:
     """The core of each (host, unit), as far as the machine is known."""
     return {
         (str(host), row["unit"]): row["core"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -35,8 +36,7 @@ _SMALLER: Mapping[str, Callable[[int, Mapping[str, Any]], bool]] = {
 
 
 def ending(run: RunRecord, totals: Totals) -> dict[str, str] | None:
-    """Verdict, why and next of a run that failed, was cancelled or interrupted, or has not begun; None for others.
-    `totals` are its events'."""
+    """Verdict, why and next of a run that didn't complete, or has not begun; None for others."""
     if run.status in ("running", "completed"):
         return None
     ending_rules = rules.read(__name__)
@@ -71,8 +71,7 @@ def _has_checkpoint(run: RunRecord, totals: Totals) -> bool:
 
 
 def failure_words(run: RunRecord) -> str:
-    """Say where a run went wrong and of what; "" where nothing went wrong, or where the verdict says it all. Only
-    errors that a program has raised have the name of their type."""
+    """Say where a run went wrong and of what; "" where nothing went wrong, or where the verdict says it all."""
     error = run.error
     if not error or run.status == "cancelled":
         return ""
@@ -95,12 +94,8 @@ def _smaller(run: RunRecord) -> list[str]:
 
 def _place(traceback: str) -> str | None:
     """The innermost line of a Python traceback, in words."""
-    for text in reversed(traceback.splitlines()):
-        text = text.strip()
-        if text.startswith("File ") and ", line " in text:
-            file, line, *_ = text.removeprefix("File ").split(", ")
-            return f"{line} of {file.strip(chr(34)).rpartition('/')[2]}"
-    return None
+    places = re.findall(r'(?m)^\s*File "(?:.*/)?([^"/]+)", (line \d+)', traceback)
+    return f"{places[-1][1]} of {places[-1][0]}" if places else None
 
 
 def _message(error: Mapping[str, Any]) -> str:

@@ -1,8 +1,4 @@
-"""Bars: settings that have no order, against a baseline or side by side in groups; guesses of a class; steps from a
-start to an end, with what each of them gave; and where each rank's time went.
-
-Rings of shares, one ring for each whole that is compared.
-"""
+"""Bars: settings against a baseline or in groups, guesses, the steps of a waterfall, ranks' times; rings of shares."""
 
 from __future__ import annotations
 
@@ -10,18 +6,18 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import plotly.graph_objects as go
 
 from workshop.core.words import exact, percent, quantity
 from workshop.report.analysis.balance import Balance
 from workshop.report.figures import marks, theme
-from workshop.report.figures.marks import CHOSEN, FAILED, NOTHING, PRUNED, Point, best, interval, safe
+from workshop.report.figures.marks import CHOSEN, NOTHING, UNDONE, Point, best, interval, safe
 
 OTHERS, BASELINE = theme.FAINT, theme.REST
 HEIGHT = 380  # pixels of groups
 LINE, LINES = 44, 2  # characters of a line above a bar, which a phone has room for, and lines
-UNDONE = {FAILED: theme.ALARM, PRUNED: theme.MUTED}
 
 
 def settings(points: Sequence[Point], unit: str, baseline: str = "") -> go.Figure:
@@ -32,25 +28,26 @@ def settings(points: Sequence[Point], unit: str, baseline: str = "") -> go.Figur
     base = next((point for point in points if point.name == baseline and point.values), None)
     start = base.value if base else None
     top = best(points)
-    measured = [(place, point) for place, point in enumerate(points) if point.values]
+    places = [place for place, point in enumerate(points) if point.values]
+    measured = [points[place] for place in places]
+    undone = [place for place, point in enumerate(points) if not point.values]
     names = [textwrap.wrap(point.name, LINE)[:LINES] for point in points]
     row = 34 + 20 * max(map(len, names))  # pixels
-    colours = [theme.ACCENT if at == top else BASELINE if point is base else OTHERS for at, point in measured]
-    places = [place for place, _ in measured]
     bars = marks.bars(
-        [point.value for _, point in measured],
+        [point.value for point in measured],
         places,
-        colours,
-        [point.words(unit) for _, point in measured],
-        [f"<b>{_words(point, base, start)}</b>" for _, point in measured],
+        [theme.ACCENT if at == top else BASELINE if points[at] is base else OTHERS for at in places],
+        [point.words(unit) for point in measured],
+        [f"<b>{_words(point, base, start)}</b>" for point in measured],
         constraintext="none",
         cliponaxis=False,
-        error_x=interval([point for _, point in measured], theme.INK),
+        error_x=interval(measured, theme.INK),
         customdata=places,
         **CHOSEN,
     )
-    highest = max(max(point.values) for _, point in measured)
-    edge = {"color": theme.INK, "width": 2, "dash": "dash"}
+    highest = max(max(point.values) for point in measured)
+    baseline_at = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": start, "x1": start}
+    baseline_at["line"] = {"color": theme.INK, "width": 2, "dash": "dash"}
     return theme.figure(
         [bars],
         height=70 + row * len(points),
@@ -58,12 +55,10 @@ def settings(points: Sequence[Point], unit: str, baseline: str = "") -> go.Figur
         showlegend=False,
         xaxis=marks.values_axis(unit, highest, nticks=5, range=[0, 1.06 * highest]),
         yaxis={"range": [len(points) - 0.5, -0.5 - 24 / row], "visible": False},
-        shapes=[{"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": start, "x1": start, "line": edge}]
-        if start is not None
-        else [],
+        shapes=[baseline_at] if start is not None else [],
         annotations=[
             *(_name(place, lines, points[place] is base) for place, lines in enumerate(names)),
-            *(_undone(place, point) for place, point in enumerate(points) if not point.values),
+            *(_undone(0, at, points[at], xref="paper", xanchor="left", xshift=6) for at in undone),
         ],
     )
 
@@ -73,39 +68,29 @@ def grouped(names: Sequence[str], groups: Mapping[str, Sequence[Point]], axis: s
     every = [point for points in groups.values() for point in points]
     if not any(point.values for point in every):
         return theme.nothing_yet(NOTHING, HEIGHT)
-    traces, notes, first = [], [], 0
-    width = 0.8 / len(groups)
+    traces, notes, first, width = [], [], 0, 0.8 / len(groups)
     for order, (contender, points) in enumerate(groups.items()):
-        measured = [(place, point) for place, point in enumerate(points) if point.values]
+        places = [place for place, point in enumerate(points) if point.values]
+        measured = [points[place] for place in places]
         shift = (order - (len(groups) - 1) / 2) * width
-        colour = theme.rank_colour(order)
         traces.append(
             marks.bars(
-                [point.value for _, point in measured],
-                [place + shift for place, _ in measured],
-                colour,
-                [f"{safe(contender)}<br>{point.words(unit)}" for _, point in measured],
-                [f"<b>{quantity(point.value or 0.0)}</b>" for _, point in measured],
+                [point.value for point in measured],
+                [place + shift for place in places],
+                theme.rank_colour(order),
+                [f"{safe(contender)}<br>{point.words(unit)}" for point in measured],
+                [f"<b>{quantity(point.value or 0.0)}</b>" for point in measured],
                 upright=True,
                 insidetextanchor="end",
                 width=0.92 * width,
                 name=contender,
-                error_y=interval([point for _, point in measured], theme.INK),
-                customdata=[first + place for place, _ in measured],
+                error_y=interval(measured, theme.INK),
+                customdata=[first + place for place in places],
                 **CHOSEN,
             )
         )
         notes += [
-            {
-                "x": place + shift,
-                "y": 0,
-                "yref": "paper",
-                "yanchor": "bottom",
-                "text": safe(f"{contender}: {point.state}") if point.state else "",
-                "textangle": -90,
-                "showarrow": False,
-                "font": {"size": 15, "color": UNDONE.get(point.state, theme.MUTED)},
-            }
+            _undone(place + shift, 0, point, f"{contender}: ", yref="paper", yanchor="bottom", textangle=-90)
             for place, point in enumerate(points)
             if not point.values
         ]
@@ -123,24 +108,23 @@ def grouped(names: Sequence[str], groups: Mapping[str, Sequence[Point]], axis: s
 
 
 def _words(point: Point, base: Point | None, start: float | None) -> str:
-    value = point.value or 0.0
-    label = quantity(value)
-    if start is None or not start:
+    label = quantity(point.value or 0.0)
+    if not start:
         return label
-    return f"{label} · baseline" if point is base else f"{label} · {value / start:.2f}×"
+    return f"{label} · baseline" if point is base else f"{label} · {(point.value or 0.0) / start:.2f}×"
 
 
-def _name(place: int, lines: Sequence[str], is_base: bool) -> dict[str, object]:
+def _name(place: int, lines: Sequence[str], is_base: bool) -> dict[str, Any]:
     text = "<br>".join(map(safe, lines))
-    where = {"xref": "paper", "x": 0, "xanchor": "left", "y": place, "yanchor": "bottom", "yshift": 15, "align": "left"}
-    return {**where, "text": f"<b>{text}</b>" if is_base else text, "showarrow": False, "font": {"size": 15}}
+    where: Any = {"xref": "paper", "xanchor": "left", "yanchor": "bottom", "yshift": 15, "align": "left"}
+    return theme.note(0, place, f"<b>{text}</b>" if is_base else text, **where)
 
 
-def _undone(place: int, point: Point) -> dict[str, object]:
-    reached = f" at {quantity(point.reached)}" if point.reached is not None else ""
-    font = {"size": 15, "color": UNDONE.get(point.state, theme.MUTED)}
-    where = {"xref": "paper", "x": 0, "xanchor": "left", "y": place, "xshift": 6}
-    return {**where, "text": f"{point.state}{reached}", "showarrow": False, "font": font, "hovertext": point.why}
+def _undone(x: float, y: float, point: Point, begin: str = "", **more: Any) -> dict[str, Any]:
+    """What a setting without a value says in place of its bar."""
+    reached = f" at {quantity(point.reached)}" if point.reached is not None and not begin else ""
+    text = safe(f"{begin}{point.state}{reached}") if point.state else ""
+    return theme.note(x, y, text, colour=UNDONE.get(point.state, theme.MUTED), hovertext=point.why, **more)
 
 
 def guesses(tally: Sequence[tuple[str, int]]) -> go.Figure:
@@ -222,10 +206,8 @@ def rank_times(times: Balance | None) -> go.Figure:
     if times is None:
         return theme.nothing_yet("No rank has told its times yet")
     ranks = range(len(times.compute))
-    phases: dict[str, Sequence[float]] = {
-        "compute": times.compute,
-        **({"input": times.input} if any(times.input) else {}),
-    }
+    phases: dict[str, Sequence[float]] = {"compute": times.compute}
+    phases |= {"input": times.input} if any(times.input) else {}
     phases |= {"communicate": [times.exchange] * len(ranks), "wait": times.waiting}
     longest = max(sum(parts) for parts in zip(*phases.values(), strict=True))
     factor, unit, axis = (1.0, "s", "seconds") if longest >= 1 else (1e3, "ms", "milliseconds")
@@ -243,17 +225,13 @@ COLOURS = {"train": theme.ACCENT, "training": theme.ACCENT, "evaluate": theme.RA
 
 
 def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
-    """A ring for each whole with the shares of its parts, in their order, from the top clockwise; parts have the same
-    colours in all rings.
-
-    The parts of a whole are amounts of one unit (seconds, bytes); the ones that aren't positive are left out. The name
-    of a whole stands in the middle of its ring, where a few words have room.
-    """
-    amounts = {
-        title: {name: value for name, value in parts.items() if math.isfinite(value) and value > 0}
+    """A ring for each whole with the shares of its parts, from the top clockwise; parts have the same colours in all
+    rings. Parts are amounts of one unit; those that aren't positive are left out. The name stands in the middle."""
+    rings_drawn = {
+        title: amounts
         for title, parts in wholes.items()
+        if (amounts := {name: value for name, value in parts.items() if math.isfinite(value) and value > 0})
     }
-    rings_drawn = {title: parts for title, parts in amounts.items() if parts}
     if not rings_drawn:
         return theme.nothing_yet(NO_SHARES, RING_HEIGHT)
     colours = _colours(rings_drawn)
@@ -288,7 +266,7 @@ def rings(wholes: Mapping[str, Mapping[str, float]]) -> go.Figure:
                 insidetextfont={"size": 17, "color": [theme.text_on(colours[name]) for name in parts]},
                 outsidetextfont={"size": 15, "color": theme.INK},
                 hovertext=[f"{name}: {_precise(share)}" for name, share in part_of.items()],
-                hovertemplate="%{hovertext}<extra></extra>",
+                **theme.HOVER,
             )
         )
     return theme.figure(

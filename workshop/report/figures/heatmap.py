@@ -9,12 +9,11 @@ import plotly.graph_objects as go
 
 from workshop.core.words import quantity
 from workshop.report.figures import marks, theme
-from workshop.report.figures.marks import BEST, FAILED, NOTHING, PRUNED, Point, best, safe
+from workshop.report.figures.marks import BEST, FAILED, NOTHING, PRUNED, UNDONE, Point, best, safe
 
 DARK = 0.5  # share of the scale from which words are white
 WRITTEN = 12  # columns up to which a cell has room for its value
 ROW, MOST = 48, 760  # pixels
-MARKS = {FAILED: ("×", theme.ALARM), PRUNED: ("", theme.MUTED)}
 
 
 def heatmap(
@@ -25,11 +24,8 @@ def heatmap(
     unit: str,
     framed: bool = True,
 ) -> go.Figure:
-    """Medians by both settings; `points` are by (value across, value down), and `axes` the settings' names.
-
-    The best cell is `framed`. Failed ones are white with a cross, as in the article (Rawat and Kapoor 2021), those that
-    were pruned are hatched and say how far they had come, those still to come are empty.
-    """
+    """Medians by both settings; `points` are by (value across, value down), `axes` the settings' names. The best is
+    `framed`. Failed ones are white with a cross (Rawat and Kapoor 2021), pruned ones hatched with what they reached."""
     places = {where: place for place, where in enumerate(points)}
     cells = [(x, y, (a, d)) for y, d in enumerate(down) for x, a in enumerate(across) if (a, d) in points]
     values = [[point.value if (point := points.get((a, d))) else None for a in across] for d in down]
@@ -87,38 +83,37 @@ def _words(
     columns: int,
 ) -> go.Scatter:
     """The cells' words as marks without colour, because marks can be pointed and clicked at."""
-    texts, colours = [], []
-    for _, _, where in cells:
-        text, colour = _text(points[where], ends)
-        texts.append(text if columns or points[where].state == FAILED else "")
-        colours.append(colour)
-    longest = max((len(text) for text in texts), default=1)
+    cell_points = [points[where] for *_, where in cells]
+    texts = [_text(point) if columns or point.state == FAILED else "" for point in cell_points]
+    longest = max(map(len, texts), default=1)
     size = 17 if columns <= 4 else 15 if columns * longest <= 30 else 13 if columns * longest <= 44 else 11
     return marks.points(
         [x for x, *_ in cells],
         [y for _, y, _ in cells],
         "rgba(0,0,0,0)",
-        [points[where].words(unit) for *_, where in cells],
+        [point.words(unit) for point in cell_points],
         size=40,
         mode="markers+text",
         marker={"symbol": "square"},
         text=texts,
         textposition="middle center",
-        textfont={"size": size, "color": colours},
+        textfont={"size": size, "color": [_ink(point, *ends) for point in cell_points]},
         customdata=[places[where] for *_, where in cells],
         selected={"marker": {"color": "rgba(213,94,0,0.25)"}, "textfont": {"color": BEST}},
         unselected={"marker": {"opacity": 1}},
     )
 
 
-def _text(point: Point, ends: tuple[float, float]) -> tuple[str, str]:
-    """A cell's words and their colour."""
+def _text(point: Point) -> str:
     if point.values:
-        value, (low, high) = point.value or 0.0, ends
-        dark = high == low or (value - low) / (high - low) > DARK
-        return quantity(value), theme.PAPER if dark else theme.INK
-    mark, colour = MARKS.get(point.state, ("", theme.MUTED))
-    return (quantity(point.reached) if point.state == PRUNED and point.reached is not None else mark), colour
+        return quantity(point.value or 0.0)
+    return quantity(point.reached) if point.reached is not None else "×" if point.state == FAILED else ""
+
+
+def _ink(point: Point, low: float, high: float) -> str:
+    if not point.values:
+        return UNDONE.get(point.state, theme.MUTED)
+    return theme.PAPER if high == low or ((point.value or 0.0) - low) / (high - low) > DARK else theme.INK
 
 
 def _hatched(where: Sequence[tuple[int, int]]) -> list[go.Scatter]:
@@ -126,11 +121,8 @@ def _hatched(where: Sequence[tuple[int, int]]) -> list[go.Scatter]:
     if not where:
         return []
     half = 0.48
-    xs: list[float | None] = []
-    ys: list[float | None] = []
-    for x, y in where:
-        xs += [x - half, x + half, x + half, x - half, x - half, None]
-        ys += [y - half, y - half, y + half, y + half, y - half, None]
+    xs = [at for x, _ in where for at in (x - half, x + half, x + half, x - half, x - half, None)]
+    ys = [at for _, y in where for at in (y - half, y - half, y + half, y + half, y - half, None)]
     stripes = {"shape": "/", "fgcolor": theme.STRIPES, "bgcolor": theme.PANEL, "size": 9, "solidity": 0.25}
     return [
         go.Scatter(x=xs, y=ys, mode="lines", line={"width": 0}, fill="toself", fillpattern=stripes, hoverinfo="skip")

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -43,7 +43,9 @@ def arrange(box: Box, aspect: float) -> None:
     """Give a box and all in it their sizes and places; `aspect` is the width over the height to aim at. Boxes without
     children keep the size that they have."""
     _measure(box, aspect)
-    _place(box, 0.0, 0.0)
+    for outer in box.everything():
+        for child in outer.children:
+            child.x, child.y = child.x + outer.x, child.y + outer.y
 
 
 def _measure(box: Box, aspect: float) -> None:
@@ -53,46 +55,25 @@ def _measure(box: Box, aspect: float) -> None:
         _measure(child, 1.0 if child.kind == "core" else aspect)
     # A core is a row of its units; other boxes take the number of columns that comes nearest to the aspect.
     count = len(box.children)
-    choices = [count] if box.kind == "core" else range(1, count + 1)
-    sizes = {columns: _grid(box.children, columns, box.head) for columns in choices}
-    best = min(sizes, key=lambda columns: (_strain(sizes[columns], aspect) + RAGGED * (-count % columns), -columns))
-    box.width, box.height = sizes[best]
-    _spread(box, best)
+
+    def strain(columns: int) -> tuple[float, int]:
+        width, height = _spread(box, columns)
+        return abs(math.log(width / height / aspect)) + RAGGED * (-count % columns), -columns
+
+    best = min([count] if box.kind == "core" else range(1, count + 1), key=strain)
+    box.width, box.height = _spread(box, best)
 
 
-def _strain(size: tuple[float, float], aspect: float) -> float:
-    """How far a box is from the aspect to aim at; 0: it has it."""
-    width, height = size
-    return abs(math.log(width / height / aspect))
-
-
-def _rows(children: Sequence[Box], columns: int) -> list[Sequence[Box]]:
-    return [children[start : start + columns] for start in range(0, len(children), columns)]
-
-
-def _grid(children: Sequence[Box], columns: int, head: float) -> tuple[float, float]:
-    rows = _rows(children, columns)
-    width = max(sum(child.width for child in row) + GAP * (len(row) + 1) for row in rows)
-    height = sum(max(child.height for child in row) for row in rows) + GAP * (len(rows) + 1)
-    return width, height + head
-
-
-def _spread(box: Box, columns: int) -> None:
-    """Places of the children within their box."""
-    top = GAP + box.head
-    for row in _rows(box.children, columns):
-        x = GAP
+def _spread(box: Box, columns: int) -> tuple[float, float]:
+    """Put the children into rows; the size that the box then has."""
+    width, top = 0.0, GAP + box.head
+    for start in range(0, len(box.children), columns):
+        x, row = GAP, box.children[start : start + columns]
         for child in row:
             child.x, child.y = x, top
             x += child.width + GAP
-        top += max(child.height for child in row) + GAP
-
-
-def _place(box: Box, x: float, y: float) -> None:
-    box.x += x
-    box.y += y
-    for child in box.children:
-        _place(child, box.x, box.y)
+        width, top = max(width, x), top + max(child.height for child in row) + GAP
+    return width, top
 
 
 STRIPES = 8  # ranks that one unit can show as stripes
@@ -126,31 +107,27 @@ class Unit:
     missed: tuple[int, ...] = ()
 
 
-def rectangle(x: float, y: float, width: float, height: float, **style: Any) -> dict[str, Any]:
+def _rectangle(x: float, y: float, width: float, height: float, **style: Any) -> dict[str, Any]:
     return {"type": "rect", "x0": x, "y0": y, "x1": x + width, "y1": y + height, "layer": "below", **style}
-
-
-def text(x: float, y: float, words: str, size: int, colour: str, **more: Any) -> dict[str, Any]:
-    return {"x": x, "y": y, "text": words, "showarrow": False, "font": {"size": size, "color": colour}, **more}
 
 
 def unit_shapes(box: Box, few: bool) -> list[dict[str, Any]]:
     unit: Unit = box.content
     ranks = unit.ranks[:STRIPES]
     none = {"width": 0}
-    shapes = [rectangle(box.x, box.y, box.width, box.height, fillcolor=theme.EMPTY, line=none)]
+    shapes = [_rectangle(box.x, box.y, box.width, box.height, fillcolor=theme.EMPTY, line=none)]
     for number, rank in enumerate(ranks):
         stripe = box.width / len(ranks)
         colour = theme.rank_colour(rank)
-        shapes.append(rectangle(box.x + number * stripe, box.y, stripe, box.height, fillcolor=colour, line=none))
+        shapes.append(_rectangle(box.x + number * stripe, box.y, stripe, box.height, fillcolor=colour, line=none))
         if few and rank in unit.strangers:
             edge = {"color": theme.INK, "width": 2.5, "dash": "dot"}
-            shapes.append(rectangle(*_inside(box.x + number * stripe, box.y, stripe, box.height, 1), line=edge))
+            shapes.append(_rectangle(*_inside(box.x + number * stripe, box.y, stripe, box.height, 1), line=edge))
     for number, rank in enumerate(unit.missed[:FRAMES]):
         edge = {"color": theme.rank_colour(rank), "width": 4 if few else 2, "dash": "dash"}
-        shapes.append(rectangle(*_inside(box.x, box.y, box.width, box.height, number + 1), line=edge))
+        shapes.append(_rectangle(*_inside(box.x, box.y, box.width, box.height, number + 1), line=edge))
     edge = {"color": theme.ALARM, "width": 5} if unit.crowded else {"color": theme.PAPER, "width": 1}
-    shapes.append(rectangle(box.x, box.y, box.width, box.height, line=edge))
+    shapes.append(_rectangle(box.x, box.y, box.width, box.height, line=edge))
     return shapes
 
 
@@ -170,25 +147,31 @@ def unit_words(box: Box, scale: Scale, threads_per_rank: int) -> list[dict[str, 
         state = f" · meant for {words.numbered('rank', unit.missed[:FRAMES])}"
     below = f"unit {unit.number}{state}"
     size = scale.font(14, 0.25, len(below), box.width)
-    notes = [text(middle, box.y + 0.84, below, size, theme.INK, bgcolor="rgba(255,255,255,0.88)", borderpad=1)]
+    notes = [theme.note(middle, box.y + 0.84, below, size, theme.INK, bgcolor="rgba(255,255,255,0.88)", borderpad=1)]
     if not unit.ranks:
         notes[0].pop("bgcolor")
         return notes
     ranks = unit.ranks[:STRIPES]
     stripe = box.width / len(ranks)
     wordy = stripe * scale.across > 58
+
+    def small(label: str) -> int:
+        return scale.font(15, 0.25, len(label), stripe)
+
     for position, rank in enumerate(ranks):
         x = box.x + (position + 0.5) * stripe
         colour = theme.text_on(theme.rank_colour(rank))
         name = f"rank {rank}" if wordy else str(rank)
-        notes.append(text(x, box.y + 0.27, f"<b>{name}</b>", scale.font(18, 0.34, len(name) + 2, stripe), colour))
+        notes.append(theme.note(x, box.y + 0.27, f"<b>{name}</b>", scale.font(18, 0.34, len(name) + 2, stripe), colour))
         threads = words.count(unit.threads.get(rank, 0), "thread")
         if rank in unit.strangers and stripe * scale.across > 96:
-            notes.append(text(x, box.y + 0.55, NOT_MEANT, scale.font(15, 0.25, len(NOT_MEANT) + 1, stripe), colour))
+            notes.append(
+                theme.note(x, box.y + 0.55, NOT_MEANT, scale.font(15, 0.25, len(NOT_MEANT) + 1, stripe), colour)
+            )
         elif wordy and 0 < unit.threads.get(rank, 0) <= threads_per_rank:
-            notes.append(text(x, box.y + 0.55, threads, scale.font(15, 0.25, len(threads), stripe), colour))
+            notes.append(theme.note(x, box.y + 0.55, threads, small(threads), colour))
     if len(unit.ranks) > STRIPES:
-        notes.append(text(middle, box.y + 0.57, f"and {len(unit.ranks) - STRIPES} more", size, theme.INK))
+        notes.append(theme.note(middle, box.y + 0.57, f"and {len(unit.ranks) - STRIPES} more", size, theme.INK))
     return notes
 
 
@@ -201,28 +184,24 @@ def unit_number(box: Box, scale: Scale) -> list[dict[str, Any]]:
     label = str(unit.ranks[0]) if len(unit.ranks) == 1 else f"{len(unit.ranks)}×"
     label += "!" if unit.strangers else ""
     size = scale.font(14, 0.9, len(label) + 1, box.width)
-    return [text(box.x + box.width / 2, box.y + box.height / 2, f"<b>{label}</b>", size, colour)]
+    return [theme.note(box.x + box.width / 2, box.y + box.height / 2, f"<b>{label}</b>", size, colour)]
 
 
 def hover_words(unit: Unit) -> str:
-    lines = [f"<b>unit {unit.number}</b> of {unit.host}"]
-    if not unit.ranks:
-        lines.append("no rank may run here")
+    lines = [f"<b>unit {unit.number}</b> of {unit.host}", *([] if unit.ranks else ["no rank may run here"])]
+    counts = {rank: words.count(threads, "thread") for rank, threads in unit.threads.items()}
     for rank in unit.ranks:
-        threads = unit.threads.get(rank, 0)
-        threads_seen = f", {words.count(threads, 'thread')} seen" if threads else ""
-        lines.append(
-            f"rank {rank} may run here{threads_seen}{', but was not meant to' if rank in unit.strangers else ''}"
-        )
-    for rank in sorted(unit.threads.keys() - set(unit.ranks)):
-        lines.append(f"{words.count(unit.threads[rank], 'thread')} of rank {rank} seen, which may not run here")
+        stranger = ", but was not meant to" if rank in unit.strangers else ""
+        lines.append(f"rank {rank} may run here{f', {counts[rank]} seen' if rank in counts else ''}{stranger}")
+    for rank in sorted(counts.keys() - set(unit.ranks)):
+        lines.append(f"{counts[rank]} of rank {rank} seen, which may not run here")
     lines += [f"rank {rank} was meant to run here, but may not" for rank in unit.missed]
     if unit.crowded:
         lines.append("<b>oversubscribed: these ranks have to share</b>")
     return "<br>".join(lines)
 
 
-FEW_UNITS = 16  # units up to which each one has room for words
+FEW_UNITS = 16
 GROUPS = (("numa", "NUMA node"), ("l3", "L3 cache"))  # of cores, within a package
 MANY_UNITS = 64  # units from which on there is no room for anything but numbers
 TIGHT = 0.5  # share of a core's width that its name may take; pictures are shown narrower than they are laid out
@@ -235,12 +214,9 @@ def machine_picture(
     threads_per_rank: int = 1,
     predicted: Mapping[str, Any] | None = None,
 ) -> go.Figure:
-    """Hosts, packages, NUMA nodes or caches, cores and units as nested boxes.
-
-    A unit has the colour of the rank that may run there, or stripes for several ranks. Units that ranks have to share
-    have a thick red outline. Without a rank map the empty machine is drawn. `predicted` is the predicted rank map, with
-    the same names of hosts: a misplaced rank is marked, and a dashed frame shows its predicted place.
-    """
+    """Hosts, packages, NUMA nodes or caches, cores and units as nested boxes; a unit has the colours of the ranks that
+    may run there, and a thick red outline where they have to share it. `predicted` is the predicted rank map, with the
+    same names of hosts: a misplaced rank is marked, and a dashed frame shows its predicted place."""
     hosts = _hosts(machine, rank_map)
     if not hosts:
         return theme.nothing_yet("No machine yet")
@@ -248,7 +224,7 @@ def machine_picture(
     units = _units(hosts, rank_map, crowds, predicted)
     machines = topology.machines(machine)
     outer = Box("all", children=[_host_box(host, rows, machines.get(host, {}), units) for host, rows in hosts.items()])
-    few = len(units) <= FEW_UNITS
+    few = len(units) <= FEW_UNITS  # each has room for words
     for box in outer.everything():
         if box.kind == "unit":
             box.width = max(3.2 / max(len(units), 2), 1.0) if few else 1.0
@@ -258,8 +234,7 @@ def machine_picture(
     height = WIDTH * outer.height / outer.width
     height = round(max(190, min(height, 360)) if few else max(240, min(1.3 * height, 560)))
     scale = Scale(WIDTH / outer.width, height / outer.height)
-    shapes: list[dict[str, Any]] = []
-    notes: list[dict[str, Any]] = []
+    shapes, notes = [], []
     for box in outer.everything():
         if box.kind == "unit":
             shapes += unit_shapes(box, few)
@@ -275,7 +250,7 @@ def machine_picture(
         mode="markers",
         marker={"opacity": 0, "size": 30},
         hovertext=[hover_words(box.content) for box in leaves],
-        hovertemplate="%{hovertext}<extra></extra>",
+        **theme.HOVER,
     )
     hidden = {"visible": False, "fixedrange": True}
     return theme.figure(
@@ -292,12 +267,11 @@ def machine_picture(
 
 def sharing_words(crowds: Iterable[Oversubscription]) -> list[str]:
     """A sentence for each group of ranks that have to share."""
-    lines = []
-    for crowd in crowds:
-        where, who = words.numbered("hardware thread", crowd.units), words.numbered("rank", crowd.ranks)
-        share = "share" if len(crowd.ranks) > 1 else "has to share"
-        lines.append(f"{who[0].upper()}{who[1:]} {share} {where} of {crowd.host}: {crowd.threads} threads.")
-    return lines
+    return [
+        f"{words.capital(words.numbered('rank', crowd.ranks))} {'share' if len(crowd.ranks) > 1 else 'has to share'} "
+        f"{words.numbered('hardware thread', crowd.units)} of {crowd.host}: {crowd.threads} threads."
+        for crowd in crowds
+    ]
 
 
 def _hosts(machine: Mapping[str, Any] | None, rank_map: Mapping[str, Any] | None) -> dict[str, list[Mapping[str, Any]]]:
@@ -345,10 +319,7 @@ def _units(
 
 
 def _host_box(
-    host: str,
-    rows: list[Mapping[str, Any]],
-    host_machine: Mapping[str, Any],
-    units: Mapping[tuple[str, int], Unit],
+    host: str, rows: list[Mapping[str, Any]], host_machine: Mapping[str, Any], units: Mapping[tuple[str, int], Unit]
 ) -> Box:
     def split(some: list[Mapping[str, Any]], key: str) -> list[tuple[int, list[Mapping[str, Any]]]]:
         return [(n, [row for row in some if row[key] == n]) for n in sorted({row[key] for row in some})]
@@ -376,14 +347,13 @@ def _host_box(
 
 def _frame(box: Box) -> dict[str, Any]:
     fill = {"host": theme.PANEL, "package": theme.PAPER, "group": theme.PANEL, "core": theme.PAPER}[box.kind]
-    return rectangle(box.x, box.y, box.width, box.height, fillcolor=fill, line={"color": theme.REST, "width": 1.5})
+    return _rectangle(box.x, box.y, box.width, box.height, fillcolor=fill, line={"color": theme.REST, "width": 1.5})
 
 
 def _title(box: Box, scale: Scale) -> dict[str, Any]:
-    largest = {"host": 16, "package": 15}.get(box.kind, 14)
-    words = box.title
+    largest, words = {"host": 16, "package": 15}.get(box.kind, 14), box.title
     if box.kind == "core" and scale.font(largest, box.head, len(words), TIGHT * box.width) < largest:
         words = words.replace("core ", "c")  # which fits where the picture is narrow, too
     size = scale.font(largest, box.head, len(words), box.width - GAP)
     colour = theme.INK if box.kind == "host" else theme.MUTED
-    return text(box.x + GAP, box.y + (box.head + GAP) / 2, words, size, colour, xanchor="left", yanchor="middle")
+    return theme.note(box.x + GAP, box.y + (box.head + GAP) / 2, words, size, colour, xanchor="left", yanchor="middle")

@@ -1,7 +1,4 @@
-"""The marks of all figures: bars, lines, points and bands with words beside the mouse, and axes of names and values.
-
-A measured point of a study as figures take it, and the common parts of all figures with points.
-"""
+"""The marks and axes of all figures, and a measured point of a study as figures take it."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ Hover = str | Sequence[str]  # a template of Plotly's, or words for each mark
 def _hover(words: Hover) -> dict[str, Any]:
     if isinstance(words, str):
         return {"hovertemplate": words} if words else {"hoverinfo": "skip"}
-    return {"hovertext": list(words), "hovertemplate": "%{hovertext}<extra></extra>"}
+    return {"hovertext": list(words), **theme.HOVER}
 
 
 def bars(
@@ -58,7 +55,6 @@ def stacked(
     axis: str = "",
     anchor: str = "middle",
     more: Sequence[Any] = (),
-    **layout: Any,
 ) -> go.Figure:
     """A bar for each name, the first on top, made of `parts` from left to right, which have their values inside where
     there is room. The axis is called `axis`, or by the unit; `more` are further traces."""
@@ -78,7 +74,7 @@ def stacked(
     look = {"barmode": "stack", "bargap": 0.3, "showlegend": True, "legend": {"traceorder": "normal"}}
     scale = {"title": {"text": axis or unit}, "nticks": 6, "rangemode": "tozero"}
     height = max(LOW, min(150 + 44 * len(names), HIGH))
-    return theme.figure([*traces, *more], height=height, xaxis=scale, yaxis=CATEGORIES, **look, **layout)
+    return theme.figure([*traces, *more], height=height, xaxis=scale, yaxis=CATEGORIES, **look)
 
 
 def cells(
@@ -97,14 +93,7 @@ def cells(
 
 
 def line(
-    x: Sequence[Any],
-    y: Sequence[Any],
-    colour: str,
-    hover: Hover,
-    *,
-    size: int = 0,
-    symbol: str = "circle",
-    **more: Any,
+    x: Sequence[Any], y: Sequence[Any], colour: str, hover: Hover, *, size: int = 0, symbol: str = "circle", **more: Any
 ) -> go.Scatter:
     """A line, with marks of a `size`; `line` in `more` changes its look."""
     look = {"color": colour, **more.pop("line", {})}
@@ -142,6 +131,7 @@ def values_axis(title: str, highest: float, **more: Any) -> dict[str, Any]:
 
 NOTHING = "Nothing has been measured yet"
 FAILED, PRUNED = "failed", "pruned"
+UNDONE = {FAILED: theme.ALARM, PRUNED: theme.MUTED}  # colours of the words on what has no value
 BEST = theme.OTHER
 # Pages let people choose a mark; the others then stay as they are, where Plotly would have them fade.
 CHOSEN: dict[str, Any] = {"unselected": {"marker": {"opacity": 1}}}
@@ -149,10 +139,7 @@ CHOSEN: dict[str, Any] = {"unselected": {"marker": {"opacity": 1}}}
 
 @dataclass(frozen=True)
 class Point:
-    """One setting with its measured repeats.
-
-    Each mark carries its point's position (`customdata`), so that a page knows the clicked point.
-    """
+    """One setting with its measured repeats. A mark carries its point's position (`customdata`) for pages."""
 
     name: str
     values: tuple[float, ...] = ()  # none: not measured, `state` says why
@@ -168,9 +155,8 @@ class Point:
     def words(self, unit: str) -> str:
         """All details of a point, for the box that appears beside the mouse."""
         if self.values:
-            spread = ""
-            if len(self.values) > 1:
-                spread = f"<br>{quantity(min(self.values))} to {quantity(max(self.values))} in {len(self.values)} runs"
+            low, high, runs = quantity(min(self.values)), quantity(max(self.values)), len(self.values)
+            spread = f"<br>{low} to {high} in {runs} runs" if runs > 1 else ""
             return f"{safe(self.name)}<br><b>{exact(self.value or 0.0)} {safe(unit)}</b>{spread}"
         reached = "" if self.reached is None else f" at {quantity(self.reached)} {safe(unit)}"
         why = f"<br>{safe('<br>'.join(textwrap.wrap(self.why, 60)[:4]), '<br>')}" if self.why else ""
@@ -187,16 +173,12 @@ def interval(points: Sequence[Point], colour: str) -> dict[str, Any]:
     """Whiskers from the lowest to the highest repeat, for points that were measured; none where none was repeated."""
     lows = [(point.value or 0.0) - min(point.values) for point in points]
     highs = [max(point.values) - (point.value or 0.0) for point in points]
-    return {
-        "type": "data",
-        "symmetric": False,
-        "array": highs,
-        "arrayminus": lows,
-        "color": colour,
-        "thickness": 2,
-        "width": 6,
-        "visible": any(lows) or any(highs),
-    }
+    return whiskers(highs, colour) | {"symmetric": False, "arrayminus": lows, "visible": any(lows) or any(highs)}
+
+
+def whiskers(lengths: Sequence[float], colour: str) -> dict[str, Any]:
+    """Whiskers of these lengths on both sides."""
+    return {"type": "data", "array": lengths, "color": colour, "thickness": 2, "width": 6, "visible": any(lengths)}
 
 
 def safe(text: str, but: str = "") -> str:

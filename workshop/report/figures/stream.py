@@ -1,12 +1,14 @@
-"""The task stream: what each rank has done last, phase by phase, from the events `time.<phase>`; a lane for each."""
+"""Lanes of ranks in time: the task stream of what each has done last, and the timeline of a training's steps, in which
+one sees who waited for whom."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from math import inf, isfinite
+from statistics import median
 from typing import Any
 
 import plotly.graph_objects as go
@@ -70,11 +72,8 @@ class Stream:
 
 
 def stream(events: Iterable[Event], ranks: int, phases: Phases, now: float | None) -> Stream | None:
-    """The last seconds of all ranks, fewer where phases are short; None without a phase.
-
-    `phases` are those that last `now` and have no event yet; where `now` is in the past, later events tell them.
-    Without `now` the stream ends with the last event.
-    """
+    """The last seconds of all ranks, fewer where phases are short; None without a phase. `phases` are those that last
+    `now` and have no event yet. Without `now` the stream ends with the last event."""
     all_spans = spans(events)
     end = max((span.end for span in all_spans), default=0.0)
     if now is not None:
@@ -160,16 +159,173 @@ def task_stream(stream: Stream, phases: Sequence[str], start: float) -> go.Figur
         if bars
     ]
     window = [stream.begin - start, stream.end - start]
-    look = {"x": 1, "xref": "paper", "xanchor": "right", "showarrow": False, "font": {"size": 15, "color": theme.INK}}
     ranks = range(stream.ranks)
-    layout: Any = {"barmode": "overlay", "bargap": 0.55, "showlegend": True}
     return theme.figure(
         traces,
         height=max(200, min(130 + 66 * stream.ranks, 720)),
         annotations=[
-            look | {"y": rank - 0.44, "text": stream.words(rank)} for rank in ranks if len(ranks) <= WITH_WORDS
+            theme.note(1, rank - 0.44, stream.words(rank), xref="paper", xanchor="right")
+            for rank in ranks
+            if len(ranks) <= WITH_WORDS
         ],
         xaxis=marks.values_axis("seconds since the start of the run", 0, range=window, showgrid=False),
         yaxis=marks.names_axis([f"rank {rank}" for rank in ranks], range=[stream.ranks - 0.5, -0.65], fixedrange=True),
-        **layout,
+        barmode="overlay",
+        bargap=0.55,
+        showlegend=True,
     )
+
+
+# Names of spans in the trace, with the phases whose looks they have.
+PHASES = {"input": "input", "compute": "compute", "wait": "wait", "exchange": "communicate", "update": "update"}
+STEPS = 8  # as many as can be told apart on a phone
+FEWEST_STEPS = 4  # that are drawn rather than some with a pause between them
+LONG = 1.5  # times as many median steps: a window as long as that holds a pause, or a step that is no usual one
+TOP = -0.75  # where the numbers of steps are, in rows
+NOTABLE = 0.02  # of a step: where every wait is shorter, no rank came last
+
+
+@dataclass(frozen=True)
+class Span:
+    """A phase of a step on one rank, in milliseconds of the trace's axis."""
+
+    row: int
+    name: str
+    begin: float
+    length: float
+    step: int
+    last: bool
+    text: str = ""  # where it isn't a rank's
+
+    @property
+    def end(self) -> float:
+        return self.begin + self.length
+
+
+def timeline(trace: Mapping[str, Any]) -> go.Figure:
+    """Some steps of all ranks of a trace by `engine.training.trace`: a row for each rank, and for buckets of gradients.
+    As many steps are drawn as can be told apart, the first that follow each other without a pause and without one that
+    takes far longer than usual. A mark shows who came last to the exchange of a step."""
+    events = [event for event in trace.get("traceEvents") or [] if event.get("ph") in ("X", "M")]
+    names = {event["pid"]: event["args"]["name"] for event in events if event.get("name") == "process_name"}
+    ranks = sorted(pid for pid, name in names.items() if name.startswith("rank "))
+    rows = {pid: row for row, pid in enumerate(ranks)}
+    spans = [_span(event, rows[event["pid"]]) for event in events if event["ph"] == "X" and event["pid"] in rows]
+    spans = [span for span in spans if span.name in PHASES]
+    if not spans:
+        return theme.nothing_yet("No step was kept in the timeline")
+    steps = _window(spans, len(rows))
+    visible = [span for span in spans if span.step in steps]
+    zero, end = min(span.begin for span in visible), max(span.end for span in visible)
+    labels, spans_drawn = [f"rank {row}" for row in range(len(rows))], list(visible)
+    for pid in sorted(names.keys() - rows.keys()):
+        events_beside = [event for event in events if event["ph"] == "X" and event["pid"] == pid]
+        if spans_beside := _buckets(events_beside, len(labels), zero, end):
+            labels.append(names[pid].split(",")[0])
+            spans_drawn += spans_beside
+    traces = [_bars(phase, [span for span in spans_drawn if span.name == phase], zero) for phase in PHASES]
+    begins = {step: min(span.begin for span in visible if span.step == step) - zero for step in steps}
+    begin = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "layer": "below"}
+    begin["line"] = {"color": theme.LINE, "width": 1, "dash": "dot"}
+    return theme.figure(
+        [*(bar for bar in traces if len(bar.x)), _last(visible, zero)],
+        barmode="overlay",
+        bargap=0.36,
+        height=max(240, min(120 + 52 * len(labels), 680)),
+        showlegend=True,
+        shapes=[begin | {"x0": at, "x1": at} for at in begins.values()],
+        annotations=_numbers(begins, end - zero),
+        xaxis=marks.values_axis("milliseconds", 0, tickformat="", tickangle=0, range=[0, end - zero], showgrid=False),
+        yaxis=marks.names_axis(labels, range=[len(labels) - 0.5, TOP - 0.2], fixedrange=True),
+        legend={"traceorder": "normal", "font": {"size": 14}},
+    )
+
+
+def _span(event: Mapping[str, Any], row: int) -> Span:
+    args = event.get("args") or {}
+    begin, length = event["ts"] / 1e3, event["dur"] / 1e3
+    return Span(row, event["name"], begin, length, args.get("step", -1), bool(args.get("last")))
+
+
+def _window(spans: Iterable[Span], ranks: int) -> list[int]:
+    """The steps that are drawn."""
+    begins: dict[int, float] = {}
+    ends: dict[int, float] = {}
+    for span in spans:
+        begins[span.step] = min(begins.get(span.step, inf), span.begin)
+        ends[span.step] = max(ends.get(span.step, 0.0), span.end)
+    steps = sorted(begins)
+    usual = LONG * median(ends[step] - begins[step] for step in steps)
+    most = min(len(steps), max(min(STEPS, 1600 // (ranks * len(PHASES))), 2))
+
+    def length(window: list[int]) -> float:
+        return ends[window[-1]] - begins[window[0]]
+
+    def windows(count: int) -> Iterator[list[int]]:
+        return (steps[start : start + count] for start in range(len(steps) - count + 1))
+
+    every = (window for count in range(most, min(FEWEST_STEPS, most) - 1, -1) for window in windows(count))
+    shortest = min(windows(most), key=length)
+    return next((window for window in every if length(window) <= len(window) * usual), shortest)
+
+
+def _buckets(events: Iterable[Mapping[str, Any]], row: int, zero: float, end: float) -> list[Span]:
+    """When gradients were on their way, in the window; overlapping buckets are one bar."""
+    merged: list[Span] = []
+    for event in sorted((event for event in events if event["name"] == "bucket"), key=lambda event: event["ts"]):
+        begin, until = max(event["ts"] / 1e3, zero), min((event["ts"] + event["dur"]) / 1e3, end)
+        if begin > until:
+            continue
+        if merged and begin <= merged[-1].end:
+            before = merged.pop()
+            begin, until = before.begin, max(before.end, until)
+        merged.append(Span(row, "exchange", begin, until - begin, -1, False, "gradients on their way"))
+    return merged
+
+
+def _bars(name: str, spans: list[Span], zero: float) -> go.Bar:
+    """All spans of one name."""
+    texts = [span.text or f"rank {span.row}, step {span.step}: {PHASES[name]}" for span in spans]
+    return marks.bars(
+        [round(span.length, 3) for span in spans],
+        [span.row for span in spans],
+        theme.phase_marker(PHASES[name]),
+        [f"{text} {words.seconds(span.length / 1e3)}" for text, span in zip(texts, spans, strict=True)],
+        name=PHASES[name],
+        base=[round(span.begin - zero, 3) for span in spans],
+    )
+
+
+def _last(spans: Iterable[Span], zero: float) -> go.Scatter:
+    """A mark over the last rank's exchange, in steps with waiting."""
+    waited: dict[int, float] = defaultdict(float)
+    spent: dict[int, float] = defaultdict(float)  # on rank 0, in the step
+    for span in spans:
+        waited[span.step] = max(waited[span.step], span.length if span.name == "wait" else 0.0)
+        spent[span.step] += span.length if span.row == 0 else 0.0
+    marked = [span for span in spans if span.last and waited[span.step] > NOTABLE * spent[span.step]]
+    return marks.points(
+        [round(span.begin - zero, 3) for span in marked],
+        [span.row - 0.42 for span in marked],
+        theme.ALARM,
+        [
+            f"rank {span.row} came last in step {span.step}: others waited up to "
+            f"{words.seconds(waited[span.step] / 1e3)}"
+            for span in marked
+        ],
+        marker={"symbol": "triangle-down"},
+        name="came last",
+    )
+
+
+def _numbers(begins: Mapping[int, float], width: float) -> list[dict[str, Any]]:
+    """The numbers of steps above their beginnings, as far as they don't run into each other."""
+    notes: list[dict[str, Any]] = []
+    free = 0.0
+    for step, at in begins.items():
+        if at < free * width:
+            continue
+        free = at / width + (0.07 if notes else 0.22)  # of a phone's width
+        text = str(step) if notes else f"step {step}"
+        notes.append(theme.note(at, TOP, text, 14, theme.MUTED, xanchor="left", yanchor="middle"))
+    return notes

@@ -21,13 +21,7 @@ RANKS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e
 
 # Phases differ in lightness, so that they can be told apart in grey, too, above all those that follow each other in a
 # step; waiting is hatched.
-PHASES = {
-    "input": "#b5cf8f",
-    "compute": "#1d4e6b",
-    "wait": "#fbeedd",
-    "communicate": "#7fb6d6",
-    "update": "#8468a8",
-}
+PHASES = {"input": "#b5cf8f", "compute": "#1d4e6b", "wait": "#fbeedd", "communicate": "#7fb6d6", "update": "#8468a8"}
 HATCH = "#d9a066"
 GOOD, OTHER = RANKS[2], RANKS[4]  # the green; the red, which is the farthest from the accent
 FAINT = "#8fc0d6"  # the accent, lighter: what stands beside the best one
@@ -40,6 +34,9 @@ SCALE = ((0.0, "#dcecf3"), (0.35, FAINT), (0.7, "#2f7f9f"), (1.0, "#06384d"))
 ENCODE, BROADCAST = "#d8c66a", "#e3b7c9"
 EVEN = 0.21  # the luminance on which white text and text in ink have the same contrast
 IDEAL = {"color": MUTED, "width": 2, "dash": "dash"}  # the line of what would be ideal
+
+
+HOVER = {"hovertemplate": "%{hovertext}<extra></extra>"}  # the words of a mark, and nothing else
 
 
 def phase_marker(phase: str) -> dict[str, Any]:
@@ -61,33 +58,17 @@ def text_on(colour: str) -> str:
     return PAPER if luminance < EVEN else INK
 
 
-def _axis(**more: Any) -> dict[str, Any]:
-    return {
-        "gridcolor": LINE,
-        "linecolor": LINE,
-        "zeroline": False,
-        "ticks": "",
-        "automargin": True,
-        "tickfont": {"size": 15, "color": MUTED},
-        "title": {"font": {"size": 15, "color": MUTED}, "standoff": 10},
-        **more,
-    }
-
-
+_LABELS = {"size": 15, "color": MUTED}
+_AXIS = {"gridcolor": LINE, "linecolor": LINE, "zeroline": False, "ticks": "", "automargin": True, "tickfont": _LABELS}
+_AXIS["title"] = {"font": _LABELS, "standoff": 10}
 _BAR = {"marker": {"line": {"width": 0}}, "textposition": "inside", "insidetextanchor": "start", "textangle": 0}
+_CONNECTOR = {"line": {"color": MUTED, "width": 1}}
 _COLOURBAR = {"outlinewidth": 0, "thickness": 16, "title": {"side": "right"}}
 TEMPLATE = go.layout.Template(
     data={
         "bar": [{**_BAR, "textfont": {"size": 15}}],
         "heatmap": [{"xgap": 2, "ygap": 2, "showscale": False, "colorscale": SCALE, "colorbar": _COLOURBAR}],
-        "waterfall": [
-            {
-                "textposition": "auto",
-                "textfont": {"size": 16},
-                "hovertemplate": "%{hovertext}<extra></extra>",
-                "connector": {"line": {"color": MUTED, "width": 1}},
-            }
-        ],
+        "waterfall": [{"textposition": "auto", "textfont": {"size": 16}, **HOVER, "connector": _CONNECTOR}],
         "scatter": [{"line": {"width": 3}, "marker": {"size": 11}}],
     },
     layout={
@@ -96,16 +77,9 @@ TEMPLATE = go.layout.Template(
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "colorway": list(RANKS),
-        "xaxis": _axis(),
-        "yaxis": _axis(),
-        "legend": {
-            "orientation": "h",
-            "x": 0,
-            "xanchor": "left",
-            "y": 1.02,
-            "yanchor": "bottom",
-            "font": {"size": 15},
-        },
+        "xaxis": _AXIS,
+        "yaxis": _AXIS,
+        "legend": {"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "font": {"size": 15}},
         "margin": {"l": 8, "r": 16, "t": 16, "b": 8},
         "hoverlabel": {"font": {"family": FONT, "size": 15, "color": INK}, "bgcolor": PAPER, "bordercolor": LINE},
         "separators": ". ",
@@ -126,5 +100,9 @@ def on_paper(figure: go.Figure) -> go.Figure:
 def nothing_yet(words: str, height: int = 260) -> go.Figure:
     """An empty figure that says why it is empty."""
     bare = {"visible": False, "range": [0, 1]}
-    note = {"text": words, "x": 0.5, "y": 0.5, "showarrow": False, "font": {"size": 16, "color": MUTED}}
-    return figure(xaxis=bare, yaxis=bare, annotations=[note], height=height)
+    return figure(xaxis=bare, yaxis=bare, annotations=[note(0.5, 0.5, words, 16, MUTED)], height=height)
+
+
+def note(x: Any, y: Any, words: str, size: int = 15, colour: str = INK, **more: Any) -> dict[str, Any]:
+    """Words in a figure."""
+    return {"x": x, "y": y, "text": words, "showarrow": False, "font": {"size": size, "color": colour}, **more}

@@ -1,8 +1,4 @@
-"""The panels of a run's page: those of every run, and those that the run's workload brings.
-
-A section has the panels of every run first, then the workload's own, but for the section "learning", which ends with
-them as well. A panel of which a run told nothing shows nothing.
-"""
+"""The panels of a run's page. A section has those of every run first, then the workload's own."""
 
 from __future__ import annotations
 
@@ -24,16 +20,11 @@ def _state(snapshot: Snapshot) -> Any:
 
 
 def _recent(snapshot: Snapshot) -> Any:
-    half_seconds = int(2 * time.time())  # while a phase lasts, it is drawn twice a second
-    return _state(snapshot), run_metrics.lasting(snapshot) and half_seconds
+    return _state(snapshot), run_metrics.lasting(snapshot) and int(2 * time.time())  # it is drawn twice a second then
 
 
 def _files(snapshot: Snapshot) -> Any:
     return list(snapshot.artifacts.values()), snapshot.run.status, snapshot.run.metrics
-
-
-def _metrics(snapshot: Snapshot) -> Any:
-    return snapshot.run.metrics
 
 
 def _predicted(snapshot: Snapshot) -> Any:
@@ -49,7 +40,7 @@ GENERAL = (
     Panel("error", outcome.error, lambda snapshot: snapshot.run.error),
     Panel("again", outcome.resumption, _files),
     Panel("verdict", outcome.verdict, lambda snapshot: (_state(snapshot), snapshot.run.verdict)),
-    Panel("metrics", outcome.came_out, _metrics),
+    Panel("metrics", outcome.came_out, lambda snapshot: snapshot.run.metrics),
     Panel("notes", outcome.noted, lambda snapshot: notes(snapshot.store, snapshot.run.id)),
     Panel("curves", run_metrics.curves, _state, "learning", comparison=run_metrics.times),
     Panel("stream", run_metrics.task_stream, _recent, "time"),

@@ -31,11 +31,13 @@ def total(counted: Mapping[str, Any], kind: str, unit: str) -> Matrix:
     return sum(matrices, np.zeros((ranks, ranks), np.int64))
 
 
-def pattern(sent: Matrix) -> str:
-    """A pattern that fits which ranks sent much to which, in half a sentence; "" where none does.
+def _sum(counted: Mapping[str, Any], kind: str, unit: str) -> int:
+    return int(total(counted, kind, unit).sum())
 
-    See Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, 2005.
-    """
+
+def pattern(sent: Matrix) -> str:
+    """A pattern that fits which ranks sent much to which (Thakur, Rabenseifner and Gropp, Optimization of collective
+    communication operations in MPICH, 2005), in half a sentence; "" where none does."""
     ranks = len(sent)
     edges = {(int(sender), int(receiver)) for sender, receiver in np.argwhere(sent > FEW_BYTES * sent.max())}
     ring = {(rank, (rank + 1) % ranks) for rank in range(ranks)}
@@ -131,8 +133,7 @@ def sentences(counted: Mapping[str, Any]) -> list[str]:
     lines = []
     for kind, title in TITLES.items():
         sent = total(counted, kind, "bytes")
-        number = int(total(counted, kind, "messages").sum())
-        if number:
+        if number := _sum(counted, kind, "messages"):
             remark = f"; the pattern is {shape}" if (shape := pattern(sent)) else ""
             lines.append(f"{title}: {words.count(number, 'message')} with {words.size(int(sent.sum()))}{remark}.")
     lines += _formulas(counted)
@@ -142,7 +143,7 @@ def sentences(counted: Mapping[str, Any]) -> list[str]:
 def _formulas(counted: Mapping[str, Any]) -> list[str]:
     """The formula of an all-reduce for the activity with the most bytes in which all ranks gave equally much."""
     activities = [{**counted, "activities": [activity]} for activity in counted["activities"]]
-    for activity in sorted(activities, key=lambda counts: -int(total(counts, "inside", "bytes").sum())):
+    for activity in sorted(activities, key=lambda counts: -_sum(counts, "inside", "bytes")):
         inside, buffers = (total(activity, kind, "bytes") for kind in ("inside", "buffers"))
         if (measured := ratio(inside, buffers)) is not None:
             return [f"In the activity “{activity['activities'][0]['name']}”: {formula(measured, len(inside))}"]
@@ -160,10 +161,10 @@ def _matrix_figure(sent: Matrix, names: Sequence[str]) -> Any:
 
 
 def _by_activity(counted: Mapping[str, Any]) -> Part:
-    rows = []
-    for activity in counted["activities"]:
-        by_kind = [total({**counted, "activities": [activity]}, kind, "bytes") for kind in TITLES]
-        number = sum(int(total({**counted, "activities": [activity]}, k, "messages").sum()) for k in TITLES)
-        if number:
-            rows.append([activity["name"], *(words.size(int(sent.sum())) for sent in by_kind), words.quantity(number)])
+    rows = [
+        [activity["name"], *(words.size(_sum(alone, kind, "bytes")) for kind in TITLES), words.quantity(number)]
+        for activity in counted["activities"]
+        if (alone := {**counted, "activities": [activity]})
+        and (number := sum(_sum(alone, kind, "messages") for kind in TITLES))
+    ]
     return table(["Activity", "By the program", "Inside collective calls", "Messages"], rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -42,39 +41,32 @@ log = logging.getLogger(__name__)
 
 
 class Predictions:
-    """Predictions where the mapper would put runs' ranks, by placement and machine; any thread may ask.
-
-    Asking takes a tenth of a second and starts a process, so a worker does it, once for all runs of the same placement
-    on the same machine; a page shows an answer as soon as it is there.
-    """
+    """Predictions where the mapper would put runs' ranks; any thread may ask. Asking takes a tenth of a second, so a
+    worker does it, once for all runs of the same placement on the same machine."""
 
     def __init__(self, ask: Callable[[Placement, MachineDescription], Prediction] = mapper.predict) -> None:
         self._ask = ask
-        self._answers: OrderedDict[str, Future[Prediction]] = OrderedDict()
+        self._answers: dict[str, Future[Prediction]] = {}  # the oldest first
         self._lock = threading.Lock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="predictions")
 
     def lookup(self, run: RunRecord) -> Prediction | None:
         """The prediction for a run that has a rank map; None while there is none yet. Returns at once."""
-        if not run.machine or not (run.rank_map or {}).get("ranks"):
+        hosts = sorted({str(report["host"]) for report in (run.rank_map or {}).get("ranks") or []})
+        if not run.machine or not hosts:
             return None
-        hosts = sorted({str(report["host"]) for report in run.rank_map["ranks"]}) if run.rank_map else []
         key = dumps([run.placement, run.machine, hosts])
         with self._lock:
-            if key in self._answers:
-                self._answers.move_to_end(key)
-            else:
+            if key not in self._answers:
                 self._answers[key] = self._worker.submit(self._answer, run.placement, run.machine, len(hosts))
-                while len(self._answers) > MOST_ANSWERS:
-                    self._answers.popitem(last=False)[1].cancel()
+                if len(self._answers) > MOST_ANSWERS:
+                    self._answers.pop(next(iter(self._answers))).cancel()
             answer = self._answers[key]
         return answer.result() if answer.done() and not answer.cancelled() else None
 
-    def settle(self, seconds: float = 2 * mapper.MAPPER_SECONDS) -> None:
+    def settle(self) -> None:
         """Wait until all that was asked is answered."""
-        with self._lock:
-            pending = list(self._answers.values())
-        wait(pending, seconds)
+        wait(list(self._answers.values()), 2 * mapper.MAPPER_SECONDS)
 
     def _answer(self, placement: Mapping[str, Any], machine: Mapping[str, Any], hosts: int) -> Prediction:
         try:
@@ -133,10 +125,8 @@ def error(snapshot: Snapshot) -> list[Card]:
     failure, summary = snapshot.run.error, failure_words(snapshot.run)
     if not failure or not summary:
         return []
-    parts: list[Part] = [words(line(summary, tone="message"))]
-    if failure.get("traceback"):
-        parts.append(fold("Traceback", short_traceback(failure["traceback"])))
-    return [Card("error", "What went wrong", tuple(parts), tone="error")]
+    traceback = [fold("Traceback", short_traceback(failure["traceback"]))] if failure.get("traceback") else []
+    return [Card("error", "What went wrong", (words(line(summary, tone="message")), *traceback), tone="error")]
 
 
 def resumption(snapshot: Snapshot) -> list[Card]:
@@ -206,10 +196,8 @@ def came_out(snapshot: Snapshot) -> list[Card]:
     if not run.ended and snapshot.workload is not None:
         run = replace(run, metrics=dict.fromkeys(snapshot.workload.results, "–"))
     metrics_of_panels = frozenset[str]().union(*(panel.metrics for panel in snapshot.own_panels))
-    first, rest = (
-        [metric for metric in some if len(metric["value"]) <= LONGEST_VALUE]
-        for some in metrics_in_two(run, metrics_of_panels)
-    )
+    both = metrics_in_two(run, metrics_of_panels)
+    first, rest = ([metric for metric in some if len(metric["value"]) <= LONGEST_VALUE] for some in both)
     more = [fold("All others", "\n".join(f"{metric['label']}: {metric['value']}" for metric in rest))] if rest else []
     return [Card("metrics", "What came out", (tiles(first), *more))] if first else []
 

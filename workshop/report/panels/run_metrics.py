@@ -11,15 +11,14 @@ import plotly.graph_objects as go
 from workshop.core import words as say
 from workshop.extension import Workload
 from workshop.report.analysis.balance import balance
-from workshop.report.analysis.threads import KINDS, is_openmp, openmp_why, sentences
+from workshop.report.analysis.threads import KINDS, PREFIXES, kinds_of, openmp_why, sentences
 from workshop.report.cards import Card, Part, about, figure, fold, line, table, words
 from workshop.report.figures import marks, stream, theme
 from workshop.report.figures.bars import rank_times
-from workshop.report.figures.curves import curve
+from workshop.report.figures.line import curve
 from workshop.report.figures.line import memory as drawn_memory
 from workshop.report.snapshot import Snapshot
 
-NOTHING = "No rank has told what threads it has"
 # What is drawn as one, from left to right: names of kinds, and a colour. Those that compute come first.
 GROUPS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "intra-op": (("intra-op",), theme.PHASES["compute"]),
@@ -36,13 +35,10 @@ CORES = "its cores"
 def rank_threads(censuses: Sequence[Mapping[str, Any]], cores: Sequence[int] = ()) -> go.Figure:
     """Two stacked bars for each rank by kind, for all threads and for the ones that worked, and a mark at its known
     cores. `censuses` are a run's metric `threads`, see `engine.threads`."""
-    if not censuses:
-        return theme.nothing_yet(NOTHING)
     names = [f"rank {rank}{what}" for rank in range(len(censuses)) for what in ("", ", worked")]
     counts = {group: _counts(censuses, kinds) for group, (kinds, _) in GROUPS.items()}
     named = {kind for kinds, _ in GROUPS.values() for kind in kinds}
-    all_kinds = dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)])
-    counts[REST] = _counts(censuses, [kind for kind in all_kinds if kind not in named])
+    counts[REST] = _counts(censuses, [kind for kind in kinds_of(censuses) if kind not in named])
     counts = {group: values for group, values in counts.items() if any(values)}
     colours = {group: colour for group, (_, colour) in GROUPS.items()} | {REST: theme.REST}
     complete = len(cores) == len(censuses) and all(cores)
@@ -66,17 +62,20 @@ def _counts(censuses: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> list
     ]
 
 
-def _mark(width: int, colour: str) -> dict[str, Any]:
-    return {"symbol": "line-ns", "size": 34, "line": {"width": width, "color": colour}}
-
-
 def _core_marks(names: Sequence[str], cores: Sequence[int]) -> list[go.Scatter]:
     """A line across each bar, on a light ground, so that it can be seen on any colour."""
-    halo, line = _mark(9, theme.PAPER), _mark(4, theme.ALARM)
-    where = {"y": list(names), "x": list(cores), "mode": "markers"}
+    hover = f"%{{y}}<br>{CORES}: %{{x}}<extra></extra>"
     return [
-        go.Scatter(**where, marker=halo, showlegend=False, hoverinfo="skip"),
-        go.Scatter(**where, marker=line, name=CORES, hovertemplate=f"%{{y}}<br>{CORES}: %{{x}}<extra></extra>"),
+        marks.points(
+            cores,
+            names,
+            colour,
+            hover if named else "",
+            name=CORES,
+            showlegend=named,
+            marker={"symbol": "line-ns", "size": 34, "line": {"width": width, "color": colour}},
+        )
+        for width, colour, named in ((9, theme.PAPER, False), (4, theme.ALARM, True))
     ]
 
 
@@ -115,12 +114,8 @@ def curve_names(workload: Workload | None, names: Iterable[str]) -> list[str]:
     names_told = set(names)
     if workload is not None and workload.curves is not None:
         return [name for name in workload.curves if name in names_told or HELD_OUT + name in names_told]
-    candidates = [
-        name
-        for name in names_told
-        if not name.startswith("time.") and name.removeprefix(HELD_OUT) not in names_told - {name}
-    ]
-    return sorted(candidates)[:CURVES]
+    curves = (name for name in names_told if name.removeprefix(HELD_OUT) not in names_told - {name})
+    return sorted(name for name in curves if not name.startswith("time."))[:CURVES]
 
 
 RECENT = 2000  # events that are looked at
@@ -161,7 +156,7 @@ def threads(snapshot: Snapshot) -> list[Card]:
     reports = (snapshot.run.rank_map or {}).get("ranks") or []
     cores = [len(report.get("cores") or []) for report in reports]
     lines = [line(sentence) for sentence in sentences(snapshot.run)]
-    variables = [name for name in snapshot.run.placement.get("environment") or {} if is_openmp(name)]
+    variables = [name for name in snapshot.run.placement.get("environment") or {} if name.startswith(PREFIXES)]
     lines += [line(openmp_why(snapshot.run, name), tone="note") for name in variables[:1]]
     parts: list[Part] = [words(*lines)] if lines else []
     parts += [figure(rank_threads(censuses, cores)), _by_kind(censuses), fold("What counts as work", ABOUT_THREADS)]
@@ -170,31 +165,21 @@ def threads(snapshot: Snapshot) -> list[Card]:
 
 def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:
     rows = []
-    for kind in dict.fromkeys([*KINDS, *(kind for census in censuses for kind in census)]):
+    for kind in kinds_of(censuses):
         of_kind = [census[kind] for census in censuses if kind in census]
-        if of_kind:
-            waited = [entry["waited"] for entry in of_kind if entry.get("waited") is not None]
-            rows.append(
-                [
-                    say.capital(KINDS.get(kind, kind)),
-                    str(sum(entry["count"] for entry in of_kind)),
-                    str(sum(entry["busy"] for entry in of_kind)),
-                    say.seconds(sum(entry["seconds"] for entry in of_kind)),
-                    say.seconds(sum(waited)) if waited else "–",
-                ]
-            )
+        count, busy, seconds = (sum(entry[name] for entry in of_kind) for name in ("count", "busy", "seconds"))
+        waited = [entry["waited"] for entry in of_kind if entry.get("waited") is not None]
+        waits = say.seconds(sum(waited)) if waited else "–"
+        rows.append([say.capital(KINDS.get(kind, kind)), str(count), str(busy), say.seconds(seconds), waits])
     return table(["Kind, all ranks", "Threads", "Worked", "Processor time", "Waited for a core"], rows)
 
 
 def memory(snapshot: Snapshot) -> list[Card]:
     """A line for each rank that told more than once how much it holds."""
-    if MEMORY not in snapshot.totals or snapshot.began is None:
-        return []
-    all_series = [series for series in snapshot.series(MEMORY) if len(series.times) > 1]
-    if not all_series:
-        return []
+    began = snapshot.began or 0.0
     lines = {
-        f"rank {series.rank}": ([round(max(at - snapshot.began, 0.0), 2) for at in series.times], series.highs)
-        for series in all_series
+        f"rank {series.rank}": ([round(max(at - began, 0.0), 2) for at in series.times], series.highs)
+        for series in (snapshot.series(MEMORY) if MEMORY in snapshot.totals else ())
+        if len(series.times) > 1
     }
-    return [Card("memory", "Memory of the ranks", (figure(drawn_memory(lines)),), half=True)]
+    return [Card("memory", "Memory of the ranks", (figure(drawn_memory(lines)),), half=True)] if lines else []

@@ -1,18 +1,23 @@
-"""Facts of training runs, by the names that the rules of training use."""
+"""Facts of training runs, by the names that the rules of training use: among them, who waited for whom."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any, Literal, TypeGuard
 
-from workshop.engine.training.checkpoint import daly, young
+from workshop.core import words
+from workshop.engine.training.checkpoint import young
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, number
-from workshop.report.training.waits import evaluation_share, waiting
+from workshop.report.analysis.threads import Oversubscription, cores_of, oversubscription, threads_of
+from workshop.store.records import RunRecord
 
 GUESSING = math.log(10)  # cross-entropy of a network that finds each of the ten digits equally probable
 
+RECIPE = {"broadcast": False, "shard": False, "divide": False, "average": False, "scale": "none"}
 COUNTED = ("ranks", "images")  # settings that are named last: another seed and number of ranks
 # Settings as they are spoken of; what isn't here is called by its name.
 SETTINGS = {
@@ -36,6 +41,8 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
     count, total, *_ = (totals.get("loss") or {}).get(0, (0, 0.0, None, None))
     factor = {"linear": float(facts.ranks), "sqrt": math.sqrt(facts.ranks)}.get(str(params.get("scale")), 1.0)
     differs = resumed.get("differs") or []
+    # Steps of the recipe that it went without.
+    left_out = [name for name, off in RECIPE.items() if name in params and params[name] == off]
     epochs, rate = (metrics.get("epochs") or 0) - (resumed.get("epoch") or 0), metrics.get("learning_rate")
     updates = metrics["updates"] - (resumed.get("update") or 0) if trained else 0
     return {
@@ -57,7 +64,7 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         and metrics["epochs"] < params["epochs"]
         and updates >= params["steps"],
         "different": len(set(hashes)) if isinstance(hashes := metrics.get("weights"), Sequence) else None,
-        "left_out": _left_out(params) if trained and facts.ranks == 1 else None,
+        "left_out": left_out if trained and facts.ranks == 1 else None,
         "differs": [SETTINGS.get(name, name) for name in sorted(differs, key=COUNTED.__contains__) if name != "digest"],
         "other_data": "digest" in differs,
         "waits": waiting(facts.run),
@@ -66,12 +73,6 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         **_steps(facts),
         **_checkpoint_interval(metrics, params),
     }
-
-
-def _left_out(params: Mapping[str, Any]) -> list[str]:
-    """The steps of the recipe that a run went without."""
-    off = [name for name in ("broadcast", "shard", "divide", "average") if params.get(name) is False]
-    return off + (["scale"] if params.get("scale") == "none" else [])
 
 
 def _steps(facts: Facts) -> dict[str, Any]:
@@ -109,13 +110,244 @@ def _checkpoint_interval(metrics: Mapping[str, Any], params: Mapping[str, Any]) 
         return {}
     step = max(sum(seconds[0] for seconds in metrics["phases"].values()) / steps, params.get("pace") or 0.0)
     blocked, processor = blocked / (figures["written"] + figures["left_out"]), processor / figures["written"]
-    best, higher = young(blocked + processor, 3600 * mtbf), daly(blocked + processor, 3600 * mtbf)
+    best = young(blocked + processor, 3600 * mtbf)
     if step <= 0 or best <= 0:
         return {}
     return {
         "checkpoint_blocked": blocked,
         "checkpoint_processor": processor,
         "young": best,
-        "daly": higher,
         "young_steps": max(round(best / step), 1),
     }
+
+
+HARDLY = 0.03  # of a step: waiting below that is how much steps differ anyway
+MOSTLY = 0.7  # share of the lateness that those have together who are named for it
+FEW_RANKS = 4  # up to so many ranks, the sentence names each
+
+
+Cause = Literal["shares", "fewer", "host", "server", "input", "checkpoint", "unknown"]
+LATE = ("last", "late_by")  # metrics: in how many steps each rank came last, and how late it then was
+
+
+@dataclass(frozen=True)
+class WaitingTime:
+    """Seconds are means over the measured steps; lists are in rank order. An exchange ends when the last rank arrives:
+    its delay after the rank before it is what it costs all others. `late` are the fewest ranks that have most of these
+    costs, empty where nobody waited to speak of (`hardly`), and where all were late in turns."""
+
+    step: float  # seconds that a step takes
+    waited: tuple[float, ...]  # seconds of each rank in a step
+    last: tuple[int, ...]  # steps in which each rank came last
+    late: tuple[int, ...]
+    kind: Cause
+    cause: str  # "shares core 0 with rank 0"; "" where none can be seen
+    places: str  # "core 1": where the late ones run; "" where that isn't known
+
+    @property
+    def share(self) -> float:
+        """Of the ranks' time."""
+        return fmean(self.waited) / self.step if self.step > 0 else 0.0
+
+    @property
+    def hardly(self) -> bool:
+        return self.share < HARDLY
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether those who cost most came last no more often than by chance, for no cause that could be seen."""
+        steps, often = sum(self.last), sum(self.last[rank] for rank in self.late)
+        return self.kind == "unknown" and bool(self.late) and often * len(self.last) <= steps * len(self.late)
+
+    @property
+    def others(self) -> tuple[int, ...]:
+        return tuple(rank for rank in range(len(self.waited)) if rank not in self.late)
+
+    @property
+    def sentence(self) -> str:
+        """Who waited for whom: "Ranks 0 and 2 waited 20 ms a step for rank 1, which shares core 0 with rank 0."."""
+        step, mean = words.seconds(self.step), words.seconds(fmean(self.waited))
+        if self.hardly:
+            return f"The ranks hardly waited for each other: {mean} of a step of {step}."
+        steps, came, late = (
+            sum(self.last),
+            sum(self.last[rank] for rank in self.late),
+            words.numbered("rank", self.late),
+        )
+        if not self.late:
+            who = [f"rank {rank} came last in {count}" for rank, count in enumerate(self.last)]
+            most = f"no rank came last in more than {max(self.last)}"
+            return (
+                f"The ranks took turns at being late: {words.listed(who) if len(who) <= FEW_RANKS else most} of "
+                f"{steps} steps, and on average a rank waited {mean} of a step of {step}."
+            )
+        if self.disturbed:
+            return (
+                f"On average a rank waited {mean} of a step of {step}, most of it for {late}, last in only {came} of "
+                f"{steps} steps: these steps were disturbed."
+            )
+        times = [self.waited[rank] for rank in self.others]
+        low, high = words.seconds(min(times)), words.seconds(max(times))
+        spent = words.seconds(fmean(times)) if max(times) <= 1.25 * min(times) else f"{low} to {high}"
+        start = (
+            f"{words.capital(words.numbered('rank', self.others))} waited {low if low == high else spent} a step "
+            f"for {late}"
+        )
+        if self.cause:
+            return f"{start}, which {self.cause}."
+        look = f", so see what else works on {self.places}" if self.places else ""
+        return f"{start}, last in {came} of {steps} steps; nothing in where the ranks run explains it{look}."
+
+
+def waiting(run: RunRecord) -> WaitingTime | None:
+    """Which ranks waited for which. None where the run has no such metrics, has one rank, or exchanges nothing."""
+    metrics, steps = run.metrics, run.metrics.get("measured_steps")
+    phases = metrics.get("phases")
+    if not isinstance(phases, Mapping) or not isinstance(steps, int) or steps < 1 or metrics.get("exchange") == "none":
+        return None
+    values = [*(phases.get(name) for name in ("input", "compute", "communicate", "wait")), *map(metrics.get, LATE)]
+    everything = [part for part in values if isinstance(part, Sequence)]
+    if len(everything) < len(values):
+        return None
+    *parts, last, late_by = everything
+    ranks = len(last)
+    if ranks < 2 or any(len(part) != ranks or not all(map(math.isfinite, part)) for part in everything):
+        return None
+    step = sum(sum(part) for part in parts) / ranks / steps
+    waited = tuple(seconds / steps for seconds in parts[-1])
+    costs = [count * late for count, late in zip(last, late_by, strict=True)]
+    hardly = WaitingTime(step, waited, tuple(last), (), "unknown", "", "")
+    if hardly.hardly:
+        return hardly
+    late = _late(costs, waited)
+    kind, cause = _cause(run, late, [seconds / steps for seconds in parts[0]], max(waited))
+    reports = [report for report in (run.rank_map or {}).get("ranks") or [] if report["rank"] in late]
+    cores = {core for report in reports for core in report["cores"]}
+    places = words.numbered("core", sorted(cores)) if cores else ""
+    return WaitingTime(step, waited, tuple(last), late, kind, cause, places)
+
+
+def _late(costs: Sequence[float], waited: Sequence[float]) -> tuple[int, ...]:
+    """The fewest ranks that have most of the costs; nobody where several such ranks wait much themselves."""
+    total = sum(costs)
+    order = sorted(range(len(costs)), key=lambda rank: -costs[rank])
+    for count in range(1, len(costs)):
+        late = order[:count]
+        if sum(costs[rank] for rank in late) >= MOSTLY * total > 0:
+            others = fmean(waited[rank] for rank in order[count:])
+            if count > 1 and others < 2 * fmean(waited[rank] for rank in late):
+                return ()
+            return tuple(sorted(late))
+    return ()
+
+
+def _cause(run: RunRecord, late: tuple[int, ...], inputs: Sequence[float], waited: float) -> tuple[Cause, str]:
+    """Why these ranks are late, as far as their places and their phases show it."""
+    if not late:
+        return "unknown", ""
+    reports = {report["rank"]: report for report in (run.rank_map or {}).get("ranks") or []}
+    each, has, is_on = (" each", "have", "are on") if len(late) > 1 else ("", "has", "is on")
+    for crowd in oversubscription(run.rank_map, run.machine, threads_of(run)):
+        if set(late) <= set(crowd.ranks):
+            return "shares", _sharing(crowd, late, _cores(run, crowd))
+    if all(rank in reports for rank in range(len(inputs))):
+        late_hosts = {reports[rank]["host"] for rank in late}
+        other_hosts = {reports[rank]["host"] for rank in reports if rank not in late}
+        for key, word in (("cores", "core"), ("units", "hardware thread")):
+            most = max(len(reports[rank][key]) for rank in late)
+            least = min(len(report[key]) for rank, report in reports.items() if rank not in late)
+            if 0 < most < least:
+                return "fewer", f"{has} {words.count(most, word)}{each} where the others have {least}"
+        if len(late_hosts) == 1 and not late_hosts & other_hosts:
+            return "host", f"{is_on} another host, {late_hosts.pop()}"
+    if run.metrics.get("exchange") == "parameter-server" and late == (0,):
+        return "server", "collects all gradients and sends the weights to everybody"
+    read = fmean(inputs[rank] for rank in late)
+    others = fmean(seconds for rank, seconds in enumerate(inputs) if rank not in late)
+    if read - others > waited / 2:
+        take = f"{'take' if each else 'takes'} {words.seconds(read)} to read the input of a step"
+        return "input", f"{take} where the others take {words.seconds(others)}"
+    written = _checkpoint_seconds(run)
+    if late == (0,) and written > waited / 2:
+        return "checkpoint", f"writes the checkpoints, which takes up to {words.seconds(written)} a step"
+    return "unknown", ""
+
+
+def _checkpoint_seconds(run: RunRecord) -> float:
+    """Seconds of a step that rank 0 loses at most by checkpoints within epochs; 0 where it writes none there."""
+    figures = run.metrics.get("checkpoints") or {}
+    costs: list[Any] = [figures.get("seconds_blocked"), figures.get("seconds_processor")]
+    within = run.params.get("checkpoint_every") and run.params.get("checkpoint") == "rank0"
+    return sum(costs) / run.metrics["measured_steps"] if within and all(map(number, costs)) else 0.0
+
+
+def _cores(run: RunRecord, crowd: Oversubscription) -> list[int]:
+    """The cores in which a crowd's units lie; the units' own numbers where the machine isn't known."""
+    core_of = cores_of(run.machine)
+    return sorted({core_of.get((crowd.host, unit), unit) for unit in crowd.units})
+
+
+def _sharing(crowd: Oversubscription, late: tuple[int, ...], cores: list[int]) -> str:
+    where, others = words.numbered("core", cores), [rank for rank in crowd.ranks if rank not in late]
+    if not others and len(late) == 1:
+        return f"runs {crowd.threads} threads on {where}"
+    share = f"{'share' if len(late) > 1 else 'shares'} {where}"
+    return f"{share} with {words.numbered('rank', others)}" if others else share
+
+
+# Names of `metrics.seconds`, and how their parts are called; in the order in which they are shown.
+NAMES = {"train": "training", "evaluate": "evaluation", "prepare": "preparation"}
+WAIT, REST = "wait", "rest"
+
+
+def spent(run: RunRecord) -> dict[str, float]:
+    """A run's seconds by kind: training (steps without waiting), wait (on average over the ranks), evaluation,
+    preparation (with the first steps, which compile), and the rest. Empty where it tells no `seconds` of training."""
+    seconds = run.metrics.get("seconds")
+    if not isinstance(seconds, Mapping) or not _seconds(seconds.get("train")):
+        return {}
+    parts = {name: float(seconds[key]) for key, name in NAMES.items() if _seconds(seconds.get(key))}
+    if first := _first_steps(run, parts["training"]):
+        parts["training"] -= first
+        parts["preparation"] = parts.get("preparation", 0.0) + first
+    if waited := (run.metrics.get("phases") or {}).get("wait"):
+        trained = parts.pop("training")
+        waits = min(fmean(waited), trained)
+        parts = {"training": trained - waits, WAIT: waits, **parts}
+    if run.started_at is not None and run.finished_at is not None:
+        rest = run.finished_at - run.started_at - sum(parts.values())
+        parts[REST] = max(rest, 0.0)
+    return {name: value for name, value in parts.items() if value > 0}
+
+
+def as_long_run(run: RunRecord | None) -> dict[str, float]:
+    """A run's seconds in training and in evaluation, as a long run would divide them, with all steps as fast as the
+    measured ones: the first steps compile. Empty where it doesn't tell."""
+    metrics: Mapping[str, Any] = run.metrics if run is not None else {}
+    phases, steps = metrics.get("phases"), metrics.get("measured_steps")
+    evaluate = (metrics.get("seconds") or {}).get("evaluate")
+    if not phases or not steps or evaluate is None:
+        return {}
+    longest = max(sum(of_rank) for of_rank in zip(*phases.values(), strict=True))
+    train = longest / steps * (metrics.get("iterations") or steps)
+    return {"train": train, "evaluate": float(evaluate)} if train > 0 else {}
+
+
+def evaluation_share(run: RunRecord) -> float | None:
+    """Evaluation's share of the time of training and evaluation, as in figure 9 of Rawat and Kapoor 2021; None where a
+    run doesn't tell."""
+    parts = spent(run)
+    work = sum(parts.get(name, 0.0) for name in ("training", WAIT, "evaluation"))
+    return parts.get("evaluation", 0.0) / work if work > 0 else None
+
+
+def _first_steps(run: RunRecord, trained: float) -> float:
+    """Seconds of the first steps, which aren't measured: the seconds that the slowest rank `trained`, without its
+    measured steps and the time to tell of all steps. 0 where the run doesn't tell."""
+    phases, reporting_share = run.metrics.get("phases") or {}, run.metrics.get("telling_share")
+    measured = max(map(sum, zip(*phases.values(), strict=True)), default=0.0)
+    return max(trained * (1 - min(reporting_share, 1.0)) - measured, 0.0) if measured and reporting_share else 0.0
+
+
+def _seconds(value: Any) -> TypeGuard[float]:
+    return number(value) and value >= 0

@@ -17,11 +17,11 @@ from workshop.report.analysis import findings
 from workshop.report.cards import Card, Part, about, figure, line, picture, pictures, table, tiles, words
 from workshop.report.figures import marks, theme
 from workshop.report.figures.bars import rings
+from workshop.report.figures.stream import timeline as drawn
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
-from workshop.report.training.timeline import timeline as drawn
-from workshop.report.training.waits import evaluation_share, waiting_sentence
-from workshop.report.training.waits import spent as time_spent
+from workshop.report.training.facts import evaluation_share, waiting
+from workshop.report.training.facts import spent as time_spent
 
 TIMELINE = "timeline.json"
 MISCLASSIFIED = "misclassified.json"
@@ -35,13 +35,13 @@ ADD_UP = (
 
 def conditions(snapshot: Snapshot) -> list[Card]:
     """The training data and the exchange of gradients, with the meaning of `auto` in this run."""
-    metrics, lines = snapshot.run.metrics, []
+    lines = []
     if data := snapshot.metric("data", str):
         held_out = snapshot.metric("held_out_images", int)
         rest = "" if held_out is None else f"; {say.count(held_out, 'image')} held out"
         lines.append(line(f"{data}{rest}.", "Data"))
     if exchange := snapshot.metric("exchange", str):
-        why = metrics.get("exchange_why")
+        why = snapshot.metric("exchange_why", str)
         lines.append(line(f"{exchange}{f': {why}' if why else ''}", "Exchange"))
     resumed = snapshot.metric("resumed", Mapping)
     if resumed and {"epoch", "update"} <= resumed.keys():
@@ -74,7 +74,10 @@ def throughput(snapshot: Snapshot) -> list[Card]:
 _COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
     "images_per_second_ranks_jitter": ("Jitter", lambda value: say.quantity(value, "images/s")),
     "shards": ("Images", say.quantity),
-    "held_out_accuracy_ranks": ("Held-out accuracy", lambda value: _percent(value)),
+    "held_out_accuracy_ranks": (
+        "Held-out accuracy",
+        lambda value: findings.percent(value) if math.isfinite(value) else "–",
+    ),
     "last": ("Came last", lambda value: say.count(value, "time")),
     "late_by": ("then late by", say.seconds),
     "memory": ("Memory", size),
@@ -84,33 +87,25 @@ _COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
 def _by_rank(snapshot: Snapshot) -> list[Part]:
     ranks = snapshot.ranks
     alone = ranks == 1 or snapshot.metric("exchange", str) == "none"  # nobody comes last
-    columns: list[tuple[str, list[str]]] = [
-        (heading, [word(value) for value in values_of_ranks])
+    columns: dict[str, list[str]] = {
+        heading: [word(value) for value in values_of_ranks]
         for name, (heading, word) in _COLUMNS.items()
         if (values_of_ranks := snapshot.metric(name, list))
         and len(values_of_ranks) == ranks
         and not (alone and name in ("last", "late_by"))
-    ]
+    }
     if weights := snapshot.metric("weights", list):
-        columns.append(("Weights", _letters(weights)))
-    if not columns:
-        return []
-    rows: list[list[str | Mapping[str, Any]]] = [
-        [rank_cell(rank), *(values[rank] for _, values in columns)] for rank in range(ranks)
+        columns["Weights"] = _letters(weights)
+    rows: list[Sequence[str | Mapping[str, Any]]] = [
+        [rank_cell(rank), *(values[rank] for values in columns.values())] for rank in range(ranks)
     ]
-    return [table(["Rank", *(heading for heading, _ in columns)], rows)]
-
-
-def _percent(value: float) -> str:
-    return findings.percent(value) if math.isfinite(value) else "–"
+    return [table(["Rank", *columns], rows)] if columns else []
 
 
 def _letters(hashes: Sequence[str]) -> list[str]:
     """Equal weights have the same letter, which is more to the point than their hashes."""
     distinct = list(dict.fromkeys(hashes))
-    if len(distinct) == 1:
-        return ["the same"] * len(hashes)
-    return [f"set {distinct.index(each) + 1}" for each in hashes]
+    return [f"set {distinct.index(each) + 1}" if len(distinct) > 1 else "the same" for each in hashes]
 
 
 def spent(snapshot: Snapshot) -> list[Card]:
@@ -129,8 +124,8 @@ def timeline(snapshot: Snapshot) -> list[Card]:
     if TIMELINE not in snapshot.artifacts:
         return []
     trace = json.loads(snapshot.read(TIMELINE))
-    sentence = waiting_sentence(snapshot.run)
-    parts = [*([words(line(sentence))] if sentence else []), figure(drawn(trace))]
+    waits = waiting(snapshot.run)
+    parts = [*([words(line(waits.sentence))] if waits else []), figure(drawn(trace))]
     return [Card("timeline", "Who waited for whom", tuple(parts))]
 
 
@@ -138,11 +133,9 @@ def autotune(snapshot: Snapshot) -> list[Card]:
     """The settings that Horovod tried out on its own, with the speed of each."""
     if AUTOTUNE not in snapshot.artifacts:
         return []
-    tries = list(csv.DictReader(io.StringIO(snapshot.read(AUTOTUNE).decode())))
-    rows = [
-        [say.quantity(float(attempt[key])) for key in ("cycle_time_ms", "tensor_fusion_threshold", "score")]
-        for attempt in tries
-    ]
+    tries = csv.DictReader(io.StringIO(snapshot.read(AUTOTUNE).decode()))
+    keys = ("cycle_time_ms", "tensor_fusion_threshold", "score")
+    rows = [[say.quantity(float(attempt[key])) for key in keys] for attempt in tries]
     if not rows:
         return []
     fastest = max(rows, key=lambda row: float(row[2]))
@@ -178,9 +171,8 @@ def confusion(snapshot: Snapshot) -> list[Card]:
         return []
     wrong = {(label, read): counts[label][read] for label in range(10) for read in range(10) if label != read}
     (label, read), most = max(wrong.items(), key=lambda mistake: mistake[1])
-    sentence = "No held-out image was misread."
-    if most:
-        sentence = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
+    mistake = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
+    sentence = mistake if most else "No held-out image was misread."
     return [Card("confusion", "Confusion matrix", (words(line(sentence)), figure(confusion_matrix(counts))))]
 
 
@@ -192,28 +184,16 @@ def _metrics(snapshot: Snapshot) -> Any:
     return snapshot.run.metrics
 
 
+def _misread(snapshot: Snapshot) -> Any:
+    return snapshot.version(MISCLASSIFIED)
+
+
+CONDITIONS = ("data", "held_out_images", "exchange", "exchange_why", "resumed", "threads_seconds")
+SPEED = ("images_per_second", "images_per_second_deviation", "images_per_second_jitter", "measured_steps")
 PANELS = (
-    Panel(
-        "conditions",
-        conditions,
-        _metrics,
-        comparison=conditions,
-        metrics=("data", "held_out_images", "exchange", "exchange_why", "resumed", "threads_seconds"),
-    ),
+    Panel("conditions", conditions, _metrics, comparison=conditions, metrics=CONDITIONS),
     Panel("spent", spent, lambda snapshot: (snapshot.run.status, snapshot.run.metrics), "time"),
-    Panel(
-        "throughput",
-        throughput,
-        _metrics,
-        "time",
-        comparison=throughput,
-        metrics=(
-            "images_per_second",
-            "images_per_second_deviation",
-            "images_per_second_jitter",
-            "measured_steps",
-        ),
-    ),
+    Panel("throughput", throughput, _metrics, "time", comparison=throughput, metrics=SPEED),
     Panel("timeline", timeline, lambda snapshot: (snapshot.version(TIMELINE), snapshot.run.metrics), "time"),
     Panel("autotune", autotune, lambda snapshot: snapshot.version(AUTOTUNE), "time"),
     Panel("confusion", confusion, _metrics, "learning", metrics=("confusion",)),
@@ -232,34 +212,28 @@ CELL = 32  # pixels of a row of the confusion matrix
 
 
 def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
-    """A bar for each rank and one for all, in images/s, from a training run's `images_per_second_ranks` and
-    `images_per_second`; their `_deviation` is drawn as the bars' intervals.
-
-    A rank's figure counts its time within steps, the total's all time of training; so the ranks' may add up to more.
-    """
+    """A bar for each rank and one for all, in images/s, with deviations. A rank's figure counts its time within steps,
+    the total's all time of training; so the ranks' may add up to more."""
     each = metrics.get("images_per_second_ranks") or []
     total, deviation = metrics.get("images_per_second"), metrics.get("images_per_second_deviation")
     if not each or not isinstance(total, int | float):
         return theme.nothing_yet("No images/s were measured")
-    spread = deviation if isinstance(deviation, int | float) and math.isfinite(deviation) else 0.0
-    spreads = metrics.get("images_per_second_ranks_deviation")
-    if not isinstance(spreads, list) or len(spreads) != len(each):
-        spreads = [0.0] * len(each)
+    spread = deviation if findings.number(deviation) else 0.0
+    spreads = [*(metrics.get("images_per_second_ranks_deviation") or [0.0] * len(each)), spread]
     names = [*(f"rank {rank}" for rank in range(len(each))), TOTAL]
     values = [*each, total]
     colours = [*(theme.rank_colour(rank) for rank in range(len(each))), theme.ACCENT]
     words = [
         f"{say.quantity(value)} ± {say.quantity(around)}" if around else say.quantity(value)
-        for value, around in zip(values, [*spreads, spread], strict=True)
+        for value, around in zip(values, spreads, strict=True)
     ]
-    whiskers = {"type": "data", "array": [*spreads, spread], "color": theme.INK, "thickness": 2, "width": 6}
     bar = marks.bars(
         values,
         names,
         colours,
         [f"{name}: {text} images/s" for name, text in zip(names, words, strict=True)],
         [f"<b>{text}</b>" if name == TOTAL else text for name, text in zip(names, words, strict=True)],
-        error_x={**whiskers, "visible": spread > 0},
+        error_x=marks.whiskers(spreads, theme.INK),
     )
     return theme.figure(
         [bar],

@@ -21,7 +21,7 @@ from workshop.mpi import horovod
 from workshop.registry import workload
 from workshop.report.analysis.findings import finite
 from workshop.report.rules import holding, with_sentences
-from workshop.report.training.waits import as_long_run
+from workshop.report.training.facts import as_long_run
 from workshop.store.records import RunRecord, Trial
 from workshop.study import results
 from workshop.study.grid.axes import VARIABLE

@@ -18,7 +18,7 @@ from workshop.core import words
 from workshop.report.analysis.balance import PHASES, Totals
 from workshop.report.analysis.findings import facts
 from workshop.report.analysis.threads import Oversubscription, asked_threads
-from workshop.report.training.waits import sentence, waiting
+from workshop.report.training.facts import waiting
 from workshop.store.records import RunRecord
 from workshop.study.results import CellResult
 
@@ -159,7 +159,7 @@ def row(cell: CellResult, runs: Mapping[int, tuple[RunRecord, Totals]]) -> Row:
         cell,
         shares,
         late.pop() if len(late) == 1 else (),
-        sentence(middle_waits) if middle_waits else "",
+        middle_waits.sentence if middle_waits else "",
         tuple(middle.crowds),
         middle.cores,
     )

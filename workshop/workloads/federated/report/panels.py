@@ -13,7 +13,7 @@ from typing import Any
 from workshop.core.words import capital, count, numbered, percent, quantity, size
 from workshop.report.analysis import findings
 from workshop.report.cards import Card, Part, about, figure, line, table, tiles, words
-from workshop.report.figures.curves import curve, overlay
+from workshop.report.figures.line import curve, overlay
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels

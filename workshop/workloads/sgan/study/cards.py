@@ -12,7 +12,7 @@ from workshop.report.figures.bars import rings
 from workshop.report.figures.line import line as drawn_line
 from workshop.report.figures.line import memory
 from workshop.report.figures.marks import Point
-from workshop.report.training.waits import as_long_run
+from workshop.report.training.facts import as_long_run
 from workshop.store.records import RunRecord
 from workshop.study.guided.cards import Figures, Parts, bars
 from workshop.study.guided.kind import GuidedReport, StepReport

@@ -19,7 +19,7 @@ from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.report.actions import run_command
 from workshop.report.analysis.threads import KINDS, openmp_matters, openmp_why
-from workshop.report.training.waits import as_long_run
+from workshop.report.training.facts import as_long_run
 from workshop.store.records import RunRecord
 from workshop.study.guided.kind import kind
 from workshop.study.guided.plan import Guide, Step, form
