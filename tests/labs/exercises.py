@@ -23,16 +23,16 @@ class Task:
     """An exercise of a lab. `names` are what the cells before its own leave behind."""
 
     exercise: Exercise
-    text: str  # its cell, with marks
+    cell: source.SourceCell  # with marks
     names: dict[str, Any]
 
     @property
     def solved(self) -> Any:
-        return self.answer(source.solved(self.text))
+        return self.answer(self.cell.solved)
 
     @property
     def unsolved(self) -> Any:
-        return self.answer(source.unsolved(self.text))
+        return self.answer(self.cell.unsolved)
 
     def answer(self, code: str) -> Any:
         """What this code defines in place of the exercise's cell."""
@@ -52,7 +52,7 @@ def tasks(lab: str) -> Iterator[Task]:
         for exercise in checks.values():
             given = exercise_checks.answer(cell.solved, exercise.id, names)
             if given is not exercise_checks.MISSING and exercise.id not in names:
-                yield Task(exercise, cell.text, dict(names))
+                yield Task(exercise, cell, dict(names))
                 names[exercise.id] = given
 
 
@@ -86,7 +86,7 @@ def main(output: str) -> None:
             if not task.exercise.ranks:
                 continue
             codes = {mistake.name: mistake.code for mistake in mistakes(lab, task.exercise.id)}
-            answers = {"solved": source.solved(task.text), "unsolved": source.unsolved(task.text)} | codes
+            answers = {"solved": task.cell.solved, "unsolved": task.cell.unsolved} | codes
             came = {
                 name: exercise_checks.run_on_ranks(task.exercise, comm, task.answer(code))
                 for name, code in answers.items()

@@ -28,7 +28,7 @@ def calls(lab: str) -> Iterator[tuple[str, ast.Call]]:
     for cell in source.read(LABS[lab] / source.FILE):
         if cell.kind != "code" or cell.text.startswith("%%"):
             continue
-        lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in source.solved(cell.text).split("\n")]
+        lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in cell.solved.split("\n")]
         for node in ast.walk(ast.parse("\n".join(lines))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
                 yield node.func.attr, node
