@@ -129,7 +129,7 @@ def start_again(session: SessionRecord, identity: Identity) -> None:
     if session.site.get("kind", "local") != "local":
         return
     placement = Placement.parse(session.placement)
-    label = f"Start {session.name} again ({placement.describe()})"
+    label = f"Start {session.name} again"
     if st.button(label, type="primary", icon=":material/rocket_launch:", key="start-again"):
         with errors():
             actions.launch(frame.store(), identity, session.name, placement.as_json(), session.limits)

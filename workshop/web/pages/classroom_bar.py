@@ -25,6 +25,7 @@ from workshop.report.sentences import rest_words, state_words
 from workshop.store import read_only
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
+from workshop.store.tables import INSTRUCTOR
 from workshop.web import address, auth_middleware, classroom
 from workshop.web.classroom import ClassState, Pace
 from workshop.web.pages import blocks, frame
@@ -106,7 +107,8 @@ def _learner_line(store: Store, identity: Identity) -> None:
         if room.round_code:
             st.html(render("dashboard/quiz_link", code=room.round_code), width="content")
         about = "The instructor sees that you ask for help." if asks else "The instructor sees it on every page."
-        st.button(label, icon=":material/back_hand:", key="need-help", help=about, on_click=_change, args=change)
+        kind: Any = "primary" if asks else "secondary"
+        st.button(label, "need-help", about, _change, change, type=kind, icon=":material/back_hand:")
 
 
 def _change(do: Callable[..., None], *args: Any) -> None:
@@ -185,12 +187,14 @@ def _draw(store: Store, identity: Identity, session: SessionRecord | None) -> No
 
 
 def current_run(store: Store) -> RunRecord | None:
-    """The run that is pinned, else the class's newest run that goes on or has ended lately; None without one."""
+    """The run that is pinned, else the instructor's newest run that goes on or has ended lately; None without one. A
+    learner's run comes to the projector by a pin alone."""
     if (pinned := classroom.pinned_run(store)) is not None:
         return store.run(pinned)
     public = {session.id for session in store.sessions() if not session.private}
     since = read_only.now(store.database) - LINGER
-    started = (run for run in store.runs(limit=20) if run.started_at is not None and run.session_id in public)
+    taught = (run for run in store.runs(limit=50) if run.session_id in public and run.submitted_by in ("", INSTRUCTOR))
+    started = (run for run in taught if run.started_at is not None)
     return next((run for run in started if not run.ended or (run.finished_at or 0.0) > since), None)
 
 

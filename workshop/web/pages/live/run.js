@@ -45,7 +45,12 @@ function runView(root, data) {
 
   // The projector shows large type, and as many cards beside the star card as fit.
   function fit() {
-    root.style.zoom = Math.max(innerWidth / 768, 1);
+    const zoom = Math.max(innerWidth / 768, 1), photos = root.querySelector(".ws-photos");
+    root.style.zoom = zoom;
+    if (photos) { // above each other, as high as the screen has room
+      const room = (innerHeight - photos.getBoundingClientRect().top) / zoom;
+      root.style.setProperty("--photo", `${Math.max(room / photos.children.length - 14, 100)}px`);
+    }
     const cards = [...root.querySelectorAll(".ws-columns .ws-card")].filter((card) => card.dataset.card !== facts?.star);
     cards.forEach((card) => { card.style.display = ""; });
     for (const card of cards) if (card.getBoundingClientRect().bottom > innerHeight) card.style.display = "none";

@@ -88,8 +88,10 @@ function numbers({ values }, { shown, solution, truth, own }) {
     beyond.more ? `${count(beyond.more, "answer")} further right` : null,
     log ? "each step to the right multiplies" : null,
   ].filter(Boolean);
-  const tick = (at) => { const made = element("span", "tick", `${value(at)}${unit}`); made.style.left = `${100 * place(at)}%`; return made; };
-  return element("div", "chart numbers", plot, element("div", "ticks", ticksOf(axis).map(tick)),
+  const ends = ticksOf(axis);
+  const told = new Set(ends.map(value)).size < ends.length ? (at) => String(Number(at.toPrecision(6))) : value;
+  const tick = (at) => { const made = element("span", "tick", `${told(at)}${unit}`); made.style.left = `${100 * place(at)}%`; return made; };
+  return element("div", "chart numbers", plot, element("div", "ticks", ends.map(tick)),
     notes.length ? element("p", "chart-notes", notes.join(" · ")) : null);
 }
 

@@ -4,6 +4,7 @@ import { arrange, button, element, say } from "./dom.js";
 
 const KEYS = "workshop-quiz-keys"; // in the browser's storage: "off" where single keys should do nothing
 const MORE = 15; // seconds
+const SETTLE = 1500; // milliseconds in which the key for what comes next is not taken: a clock or a run was quicker
 
 // What comes next, as a command and a label that says what it does; null where there is nothing to do.
 export function next(state) {
@@ -49,7 +50,7 @@ export function commands({ send }) {
   const others = element("div", "others");
   const root = element("section", "commands", main, others, keysSwitch());
   root.setAttribute("aria-label", "What to do");
-  let state = null, sure = null, waiting = false;
+  let state = null, sure = null, waiting = false, settled = 0;
   const made = new Map(OTHERS.map(([what, ...told]) => [what, other(what, ...told)]));
 
   // A double click is one: until the server has said something, nothing more is asked of it.
@@ -62,7 +63,10 @@ export function commands({ send }) {
   }
 
   function show(now) {
-    if (state && (state.phase !== now.phase || state.number !== now.number)) sure = null;
+    if (state && (state.phase !== now.phase || state.number !== now.number)) {
+      sure = null;
+      if (!waiting) settled = performance.now() + SETTLE;
+    }
     state = now;
     waiting = false;
     const following = next(state);
@@ -100,10 +104,11 @@ export function commands({ send }) {
   document.addEventListener("keydown", (event) => {
     if (!state || event.repeat || event.ctrlKey || event.altKey || event.metaKey || event.target.closest("input, select, textarea")) return;
     // Presenters' remotes send the keys of a page up and down.
-    if (event.key === "PageDown") { event.preventDefault(); act(); return; }
+    const early = performance.now() < settled;
+    if (event.key === "PageDown") { event.preventDefault(); if (!early) act(); return; }
     if (keysOff()) return;
     const pressed = event.key.toLowerCase();
-    if (pressed === "n") act();
+    if (pressed === "n" && !early) act();
     const found = possible(state).find(([, , shortcut]) => shortcut === pressed);
     if (found) others.querySelector(`[data-do="${found[0]}"]`).click();
   });

@@ -86,7 +86,7 @@ function link(href, words, target = "") {
 
 const preview = element("section", "preview", element("div", "frame", view.root));
 preview.setAttribute("aria-label", "What the projector shows");
-const links = element("p", "links", link(`/quiz/${round}/projector`, "Projector view", "_blank"),
+const links = element("p", "links", link("/", "Home"), link(`/quiz/${round}/projector`, "Projector view", "_blank"),
   link(`/quiz/${round}/results`, "Results", "_blank"),
   element("span", "", "Learners join at ", link(join, bare(join), "_blank"), " with ", element("b", "code", code)));
 // Learners can't reach this computer by the name that only it has for itself.
