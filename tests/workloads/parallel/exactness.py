@@ -11,7 +11,7 @@ import numpy as np
 from mpi4py import MPI
 
 from workshop.workloads.parallel import ParallelParams, settings
-from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.communicator import RankGrid
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw
 from workshop.workloads.parallel.network.networks import TransformerShape

@@ -15,8 +15,7 @@ from workshop.core.errors import BadInput
 from workshop.report.verdict import verdict
 from workshop.workloads.scale import WORKLOAD, StepParams
 from workshop.workloads.scale.calibration import StepMeasurement, fit_link
-from workshop.workloads.scale.exchange import NetworkLink
-from workshop.workloads.scale.simulation import Simulation
+from workshop.workloads.scale.exchange import NetworkLink, Simulation
 from workshop.workloads.scale.step import StepPrediction, draw_compute, predict
 
 INSIDE, BETWEEN = NetworkLink(1e-4, 1e9), NetworkLink(5e-4, 5e7)

@@ -56,12 +56,6 @@ class KMeansParams(Params):
     backend: Literal["numba", "numpy", "daal4py"] = setting(
         "numba", "the compiled kernel, the readable one, or Intel's library (on MPICH or Intel MPI)", ADVANCED
     )
-    algorithm: Literal["hamerly", "lloyd"] = setting(
-        "hamerly",
-        "bounds leave out distances that can't change a label, or all are computed; the result is the same",
-        ADVANCED,
-        {"backend": "numba"},
-    )
     pace: float = setting(
         0, "least seconds per iteration, to watch it; not in timings", {"page": 0.3, "unit": "s"}, ge=0, le=10
     )
@@ -118,7 +112,6 @@ WORKLOAD = Workload(
         "seconds.predict": "time of the final assignment",
         "width": "width of the photo [pixels]",
         "height": "height of the photo [pixels]",
-        "bytes_file": "size of the photo's file",
         "bytes_before": "size as PNG with all colours",
         "bytes_after": "size as PNG with few colours",
     },
@@ -132,7 +125,7 @@ WORKLOAD = Workload(
         missing="workshop.mpi.daal:missing",
         usable="workshop.mpi.daal:usable",
     ),
-    compile="workshop.workloads.kmeans.shards:compile_kernels",
+    compile="workshop.workloads.kmeans.lloyd:compile_kernels",
     order=100,  # it answers at once, with a picture
     lab="kmeans",
     prediction=RunPrediction("iterations", "After how many iterations does it end?", "iterations"),

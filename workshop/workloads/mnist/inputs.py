@@ -14,7 +14,7 @@ from workshop.engine import data as engine_data
 from workshop.engine.training import checkpoint
 from workshop.extension import Artifacts
 from workshop.workloads.mnist.data import images
-from workshop.workloads.mnist.data.files import ordinary
+from workshop.workloads.mnist.data.places import ordinary
 
 if TYPE_CHECKING:
     from workshop.workloads.mnist import MnistParams

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.communicator import RankGrid
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw
 from workshop.workloads.parallel.network.networks import TransformerShape

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.communicator import RankGrid
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Array, Draw, Layer, Shape
 from workshop.workloads.parallel.network.networks import TransformerShape

@@ -13,8 +13,7 @@ from pydantic import BaseModel
 
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import WORKLOAD, StepParams
-from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink, exchange_seconds
-from workshop.workloads.scale.simulation import Simulation
+from workshop.workloads.scale.exchange import Algorithm, Network, NetworkLink, Simulation, exchange_seconds
 
 FREE = NetworkLink(1e-7, 1e12)  # where nothing was measured, since there is no such link
 SIMULATED = 16  # ranks, up to which messages are simulated

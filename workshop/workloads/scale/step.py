@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import BATCH, FORWARD, StepParams
 from workshop.workloads.scale.calibration import SIMULATED, Calibration, StepMeasurement
-from workshop.workloads.scale.exchange import Network, exchange_seconds
+from workshop.workloads.scale.exchange import Network, Simulation, exchange_seconds, step_seconds
 from workshop.workloads.scale.messages import wait_until
-from workshop.workloads.scale.simulation import Simulation, step_seconds
 
 Floats = NDArray[np.float64]
 GROUPS = 4  # of the measured times, whose predictions differ by the error of sampling
