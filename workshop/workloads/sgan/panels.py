@@ -17,15 +17,13 @@ ABOUT = (
 
 
 def generated(snapshot: Snapshot) -> list[Card]:
-    """The newest digits of the run, with the classifier's label if the run has stored it."""
+    """The newest digits of the run, with the classifier's label."""
     if GENERATED not in snapshot.artifacts:
         return []
     digits: list[Mapping[str, Any]] = json.loads(snapshot.read(GENERATED))
     if not digits:
         return []
-    images = [
-        picture(f"data:image/png;base64,{digit['png']}", str(digit.get("label", "generated"))) for digit in digits
-    ]
+    images = [picture(f"data:image/png;base64,{digit['png']}", str(digit["label"])) for digit in digits]
     return [Card("generated", "Generated digits", (about(ABOUT), pictures(images, small=True)))]
 
 
