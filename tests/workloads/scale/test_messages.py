@@ -7,8 +7,8 @@ import pytest
 from tests.ranks import by_ranks, run_ranks
 from tests.support import starts_processes
 from tests.workloads.scale.messages_program import PARAMS, STEPS
-from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
+from workshop.workloads.scale.step import StepMeasurement
 
 pytestmark = pytest.mark.real
 

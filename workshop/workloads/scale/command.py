@@ -30,8 +30,8 @@ from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.report.cards import Card
-    from workshop.workloads.scale.calibration import StepMeasurement
     from workshop.workloads.scale.regression import Fitted
+    from workshop.workloads.scale.step import StepMeasurement
 
 MOST_ROWS = 100  # of a table
 
@@ -114,7 +114,7 @@ def calibrate(
     from workshop.store.store import Store
     from workshop.study.grid.axes import read_settings
     from workshop.workloads.scale import WORKLOAD
-    from workshop.workloads.scale.calibration import StepMeasurement
+    from workshop.workloads.scale.step import StepMeasurement
 
     values = {**read_settings(settings or (), WORKLOAD), "calibrate": True}
     record = run_and_watch(Store.open(), WORKLOAD, values, session, private, True, ranks=ranks, oversubscribe=True)
