@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,14 +97,6 @@ class ElasticNetwork:
 Span = tuple[int, int]  # begin and end, places in an epoch's permutation
 
 
-class EpochReads(NamedTuple):
-    """How many examples an epoch has read, and how many different ones."""
-
-    epoch: int
-    read: int
-    distinct: int
-
-
 def span(cursor: int, count: int, batch: int) -> Span:
     """The places that the next step reads: `batch` of them, or fewer at the end of an epoch of `count` examples."""
     return cursor, min(cursor + batch, count)
@@ -121,12 +113,13 @@ def permutation(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
     return order(count, [seed, epoch])
 
 
-def count_reads(epoch: int, examples: NDArray[np.int64], spans: Iterable[Span]) -> EpochReads:
-    """Count the reads of each example in an epoch: `spans` of the permutation `examples` are what whole steps took."""
+def count_reads(epoch: int, examples: NDArray[np.int64], spans: Iterable[Span]) -> dict[str, int]:
+    """How many examples an epoch has read, and how many different ones: `spans` of the permutation `examples` are what
+    whole steps took."""
     reads = np.zeros(len(examples), np.int64)
     for begin, end in spans:
         np.add.at(reads, examples[begin:end], 1)
-    return EpochReads(epoch, int(reads.sum()), int((reads > 0).sum()))
+    return {"epoch": epoch, "read": int(reads.sum()), "distinct": int((reads > 0).sum())}
 
 
 def steps_from(cursor: int, count: int, batch: int, epochs: int) -> int:

@@ -62,7 +62,7 @@ class ElasticProgress:
     began: int = 0  # of them, those of attempts before this one
     cursor: int = 0
     spans: list[network.Span] = field(default_factory=list)
-    reads: list[Any] = field(default_factory=list)
+    reads: list[dict[str, int]] = field(default_factory=list)
     losses: list[dict[str, Any]] = field(default_factory=list)
     joins: list[dict[str, Any]] = field(default_factory=list)
     repeated_steps: int = 0
@@ -280,7 +280,8 @@ class ElasticTraining:
         self._repeats = (most, True) in steps
         if min(steps)[0] < most:
             source = next(rank for rank, (update, _) in enumerate(steps) if update == most)
-            state = comm.bcast(self._capture() if comm.rank == source else None, root=source)
+            own = self.network.capture(asdict(self.progress)).pack() if comm.rank == source else None
+            state = comm.bcast(own, root=source)
             if self.progress.update < most:
                 self._restore(checkpoint.unpack(state))
 
@@ -296,11 +297,9 @@ class ElasticTraining:
             and progress.epoch + 1 < self.params.epochs
         )
 
-    def _missing(self) -> list[int]:
-        return sorted(set(range(self.ranks_at_start)) - set(self.membership.numbers))
-
     def _spawn(self) -> None:
-        began, missing = time.perf_counter(), self._missing()
+        began = time.perf_counter()
+        missing = sorted(set(range(self.ranks_at_start)) - set(self.membership.numbers))
         order = {
             "params": self.params.model_dump(),
             "inputs": dict(self.inputs),
@@ -348,7 +347,6 @@ class ElasticTraining:
             ctx.emit("held-out accuracy", score.accuracy, progress.update)
         self.writer.flush()
         written = totals(self.writer, self.params.checkpoint_every)
-        reads = [network.EpochReads(*epoch) for epoch in progress.reads]
         after = [loss["next_step_seconds"] for loss in progress.losses if loss["next_step_seconds"] is not None]
         return {
             "on_failure": self.params.on_failure,
@@ -360,8 +358,8 @@ class ElasticTraining:
             "kept_share": progress.update / max(progress.update + progress.lost_steps, 1),
             "repeated_steps": progress.repeated_steps,
             **({"checkpoints": written} if written else {}),
-            "examples_read": [epoch._asdict() for epoch in reads],
-            "exactly_once": all(epoch.read == epoch.distinct == self.count for epoch in reads),
+            "examples_read": progress.reads,
+            "exactly_once": all(epoch["read"] == epoch["distinct"] == self.count for epoch in progress.reads),
             "updates": progress.update,
             "stopped": self.stopped,
             "loss": self.loss,
@@ -391,9 +389,6 @@ class ElasticTraining:
             epoch = self.progress.epoch
             self._order = epoch, network.permutation(self.count, self.params.seed, epoch)
         return self._order[1]
-
-    def _capture(self) -> bytes:
-        return self.network.capture(asdict(self.progress)).pack()
 
     def _restore(self, saved: checkpoint.Checkpoint) -> None:
         self.network.restore(saved)

@@ -163,7 +163,7 @@ class _Optimum:
     @classmethod
     def find(cls, curve: ScalingCurve, host_size: int) -> _Optimum:
         """The optimum for one size of hosts."""
-        factors, measured = terms(curve.workers, host_size), np.log(curve.rates)
+        measured = np.log(curve.rates)
         deviations = np.array(list(PRIOR.values()))
 
         def residuals(values: Floats) -> Floats:
@@ -171,15 +171,10 @@ class _Optimum:
                 (_logarithms(values, host_size, curve.workers) - measured) / NOISE, values[:-1] / deviations
             )
 
-        def jacobian(values: Floats) -> Floats:
-            slopes = -(factors / step_times(values[:-1], host_size, curve.workers)).T
-            of_points = np.column_stack([slopes, np.ones(len(measured))]) / NOISE
-            return np.vstack([of_points, np.eye(len(PRIOR), len(values)) / deviations[:, None]])
-
         start = np.append(deviations / 10, measured[0] - np.log(curve.workers[0]))
         most = np.append(MOST * deviations, np.inf)
         least = np.append(0 * deviations, -np.inf)
-        optimum = least_squares(residuals, start, jacobian, (least, most), x_scale=np.append(deviations, 1.0))
+        optimum = least_squares(residuals, start, bounds=(least, most), x_scale=np.append(deviations, 1.0))
         covariance = np.linalg.inv(optimum.jac.T @ optimum.jac)
         return cls(host_size, optimum.x, covariance, float(np.linalg.slogdet(covariance)[1] / 2 - optimum.cost))
 

@@ -23,7 +23,7 @@ def test_any_losses_and_returns_read_every_example_once(count: int, batch: int, 
         cursor, step = places[1], step + 1
         spans.append(places)
     assert sorted(read) == list(range(count))
-    assert network.count_reads(3, order, spans) == (3, count, count)
+    assert network.count_reads(3, order, spans) == {"epoch": 3, "read": count, "distinct": count}
 
 
 @given(st.integers(1, 300), st.integers(1, 50), st.integers(0, 3), st.data())
@@ -38,5 +38,5 @@ def test_the_steps_that_remain(count: int, batch: int, epochs: int, data: st.Dat
 
 def test_a_step_that_is_read_twice_or_left_out_shows() -> None:
     order = network.permutation(10, 0, 0)
-    assert network.count_reads(0, order, [(0, 4), (0, 4), (4, 10)]) == (0, 14, 10)
-    assert network.count_reads(0, order, [(0, 4), (6, 10)]) == (0, 8, 8)
+    assert network.count_reads(0, order, [(0, 4), (0, 4), (4, 10)]) == {"epoch": 0, "read": 14, "distinct": 10}
+    assert network.count_reads(0, order, [(0, 4), (6, 10)]) == {"epoch": 0, "read": 8, "distinct": 8}
