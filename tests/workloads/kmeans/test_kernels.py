@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.workloads.kmeans.oracle import blobs, distances, equal_up_to_ties
 from workshop.workloads.kmeans.lloyd import inertia_of
-from workshop.workloads.kmeans.numba_kernel import NumbaShard
+from workshop.workloads.kmeans.numba_kernel import LloydShard, NumbaShard
 from workshop.workloads.kmeans.numpy_kernel import BLOCK, NumpyShard
 
 EPSILON = {"float32": 1e-5, "float64": 1e-12}
@@ -19,12 +19,6 @@ class BoundsShard(NumbaShard):
     """Bounds also for few clusters."""
 
     worth = 0.0
-
-
-class LloydShard(NumbaShard):
-    """All distances, without bounds."""
-
-    worth = float("inf")
 
 
 KERNELS = [NumpyShard, BoundsShard, LloydShard]

@@ -56,6 +56,12 @@ class KMeansParams(Params):
     backend: Literal["numba", "numpy", "daal4py"] = setting(
         "numba", "the compiled kernel, the readable one, or Intel's library (on MPICH or Intel MPI)", ADVANCED
     )
+    algorithm: Literal["hamerly", "lloyd"] = setting(
+        "hamerly",
+        "bounds leave out distances that can't change a label, or all are computed; the result is the same",
+        ADVANCED,
+        {"backend": "numba"},
+    )
     pace: float = setting(
         0, "least seconds per iteration, to watch it; not in timings", {"page": 0.3, "unit": "s"}, ge=0, le=10
     )

@@ -34,13 +34,15 @@ CENTRE_BITS = 12
 Shard: TypeAlias = "NumpyShard | NumbaShard"  # a rank's points, relative to a centre; Numba takes a second to import
 
 
-def kernel(backend: str) -> type[Shard]:
-    """The kernel of `numpy` or `numba`, with which daal4py starts and ends. Numba is imported only where it is used."""
+def kernel(backend: str, algorithm: str = "hamerly") -> type[Shard]:
+    """The kernel of `numpy` or `numba`, with the bounds of `hamerly` or, like NumPy's, plain `lloyd`.
+
+    daal4py starts and ends with Numba's. Numba is imported only where it is used."""
     if backend == "numpy":
         return NumpyShard
-    from workshop.workloads.kmeans.numba_kernel import NumbaShard
+    from workshop.workloads.kmeans.numba_kernel import LloydShard, NumbaShard
 
-    return NumbaShard
+    return LloydShard if algorithm == "lloyd" else NumbaShard
 
 
 def compile_for(shards: type[Shard], point: Floats) -> None:

@@ -152,6 +152,12 @@ class NumbaShard:
         return self.blocks[index // BLOCK, : self.features, index % BLOCK]
 
 
+class LloydShard(NumbaShard):
+    """The same without bounds: `update` computes all distances."""
+
+    worth = float("inf")
+
+
 def _parts(count: int, parts: int) -> list[slice]:
     """`count` blocks in as many parts, but at least one and none without a block unless all are."""
     parts = max(min(parts, count), 1)

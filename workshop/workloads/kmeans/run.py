@@ -46,7 +46,7 @@ def run(ctx: RankContext, params: KMeansParams) -> Mapping[str, Any]:
     seconds: dict[str, float] = {}
     picture = photo.pixels(ctx.inputs["photo"]) if params.data == "photo" else None
     source = _source(params, picture)
-    shards = kernel(params.backend)
+    shards = kernel(params.backend, params.algorithm)
     batch = params.mode == "batch"
     first_points = source.size if batch else min(params.batch, source.size)  # a stream starts from its first batch
 
