@@ -280,8 +280,8 @@ class ElasticTraining:
         self._repeats = (most, True) in steps
         if min(steps)[0] < most:
             source = next(rank for rank, (update, _) in enumerate(steps) if update == most)
-            own = self.network.capture(asdict(self.progress)).pack() if comm.rank == source else None
-            state = comm.bcast(own, root=source)
+            packed = self.network.capture(asdict(self.progress)).pack() if comm.rank == source else None
+            state = comm.bcast(packed, root=source)
             if self.progress.update < most:
                 self._restore(checkpoint.unpack(state))
 
