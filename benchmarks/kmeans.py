@@ -97,8 +97,7 @@ def begin(contender: str, comm: Any) -> Prepare:
 def ours(_: str, comm: Any) -> Fit:
     """All counts: the change of data layout, the iterations, and the last assignment that inertia needs."""
     from workshop.engine.context import RankContext
-    from workshop.workloads.kmeans.lloyd import fit
-    from workshop.workloads.kmeans.shards import kernel
+    from workshop.workloads.kmeans.lloyd import fit, kernel
 
     return lambda *fitted: fit(RankContext(comm), kernel("numba"), *fitted)[:3:2]
 

@@ -16,7 +16,7 @@ from benchmarks.peers import Prepare, contenders, measure, serve
 from workshop.core.errors import WorkshopError
 from workshop.engine.data import shard
 from workshop.workloads.regression import fit as regression_fit
-from workshop.workloads.regression.data import MadeUpRows, Rows
+from workshop.workloads.regression.moments import MadeUpRows, Rows
 
 SHAPES = {10: 1_000_000, 100: 200_000}  # features: rows
 NOISE, SEED = 1.0, 999

@@ -10,8 +10,7 @@ from typing import Any
 from benchmarks import Document, document, machine, row, say
 from benchmarks.processes import run_workload
 from workshop.workloads.scale import WORKLOAD, StepParams, regression
-from workshop.workloads.scale.calibration import StepMeasurement
-from workshop.workloads.scale.step import predict
+from workshop.workloads.scale.step import StepMeasurement, predict
 
 STEPS = 40
 MOST_WORKERS = 256  # of a published point that is predicted

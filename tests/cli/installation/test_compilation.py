@@ -35,7 +35,7 @@ def test_modules_are_kept_also_where_python_is_told_not_to(
 
 def test_a_first_run_finds_its_kernels(tmp_path: Path, workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "cache_folder", lambda name: tmp_path / name)  # nothing but what is compiled here
-    assert compilation.compile_all([["workshop.workloads.kmeans.shards:compile_kernels"]], compilation.GENTLY) == []
+    assert compilation.compile_all([["workshop.workloads.kmeans.lloyd:compile_kernels"]], compilation.GENTLY) == []
     before = {file: file.stat().st_mtime_ns for file in (tmp_path / "numba").rglob("*.nb?")}
     assert before
     variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")}

@@ -186,18 +186,6 @@ def test_a_poll_for_one_of_several_tags_is_no_tag_mismatch() -> None:
     )
 
 
-def test_the_calls_of_a_rank_that_has_left_a_loop_are_counted() -> None:
-    loop = [replace(ALLREDUCE, number=number, ranks=(0, 1), place="work.py:4") for number in range(1, 6)]
-    ranks = states((loop[4], *loop[:4]), (replace(BARRIER, number=5, ranks=(0, 1)), *loop[:4]))
-    assert not str(diagnose(ranks)).count("left"), "the histories may not have all calls"
-    named = diagnose([replace(state, complete=True) for state in ranks])
-    assert named is not None and named.sentence.endswith(" Rank 1 left work.py:4 after 4 calls.")
-    ended = diagnose([replace(ranks[0], complete=True), RankState(1, 1, "ended", history=(*loop[:4],), complete=True)])
-    assert ended is not None and ended.sentence == (
-        "Rank 1 has ended, and rank 0 waits for it in Allreduce of 10 float64. Rank 1 left work.py:4 after 4 calls."
-    )
-
-
 def test_polls_in_turn_are_said_as_such() -> None:
     state = replace(POLLING, call=Call("Test", requests=(IBARRIER, PROBE)), place="work.py:7")
     assert state.describe() == "polls Ibarrier and iprobe from any rank, tag 7, at work.py:7"

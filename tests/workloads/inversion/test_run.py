@@ -21,7 +21,7 @@ def test_one_image_is_recovered_and_drawn():
     media_type, data = sink.artifacts["recovered.png"]
     assert media_type == "image/png"
     drawn = np.asarray(Image.open(io.BytesIO(data)))
-    true, recovered = drawn[4:88, 100:184], drawn[96:180, 100:184]
+    true, recovered = drawn[6:90, 6:90], drawn[102:186, 6:90]
     assert true.max() > 200 and np.abs(true.astype(int) - recovered).mean() < 10
     again, _ = run({})
     assert {**again, "seconds": None} == {**metrics, "seconds": None}

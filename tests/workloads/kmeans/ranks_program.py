@@ -16,8 +16,7 @@ from workshop.engine.context import Memory, RankContext
 from workshop.engine.data import shard
 from workshop.extension import no_artifacts
 from workshop.workloads.kmeans import WORKLOAD
-from workshop.workloads.kmeans.lloyd import fit, plus_plus, random_points
-from workshop.workloads.kmeans.shards import centre, kernel
+from workshop.workloads.kmeans.lloyd import centre, fit, kernel, plus_plus, random_points
 
 SIZE, FEATURES, CLUSTERS = 2003, 3, 9
 CASES = list(product(("numpy", "numba"), ("float32", "float64")))

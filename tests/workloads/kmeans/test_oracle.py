@@ -10,8 +10,7 @@ from mpi4py import MPI
 
 from tests.workloads.kmeans.oracle import blobs, equal_up_to_ties, exact_inertia, sklearn_fit
 from workshop.engine.context import RankContext
-from workshop.workloads.kmeans.lloyd import fit, lloyd, plus_plus, random_points
-from workshop.workloads.kmeans.shards import kernel, mean_variance
+from workshop.workloads.kmeans.lloyd import fit, kernel, lloyd, mean_variance, plus_plus, random_points
 
 BACKENDS = ["numpy", "numba"]
 DTYPES = ["float32", "float64"]

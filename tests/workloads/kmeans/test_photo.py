@@ -84,25 +84,10 @@ def test_other_ways_to_store_colours_are_taken(tmp_path, mode):
     assert photo.pixels(given(tmp_path / "photo.tiff")["photo"]).shape == (6, 8, 3)
 
 
-@pytest.mark.parametrize("mode", ["I", "F"])
+@pytest.mark.parametrize("mode", ["I", "F", "I;16"])
 def test_values_that_are_no_colours_are_refused(tmp_path, mode):
     Image.new(mode, (8, 6)).save(tmp_path / "photo.tiff")
-    assert "8 or 16 bits" in refused(tmp_path / "photo.tiff")
-
-
-SIXTEEN = np.array([[0, 127, 129, 255, 256], [32767, 32768, 65279, 65407, 65535]], np.uint16)
-
-
-@pytest.mark.parametrize("ending", ["png", "tiff"])
-def test_sixteen_bits_of_grey_are_scaled_to_eight(tmp_path, ending):
-    file = tmp_path / f"photo.{ending}"
-    if ending == "pgm":
-        file.write_bytes(b"P5 5 2 65535\n" + SIXTEEN.astype(">u2").tobytes())
-    else:
-        Image.fromarray(SIXTEEN).save(file)
-    nearest = np.rint(SIXTEEN / 257)
-    found = photo.pixels(given(file, clusters=2)["photo"])
-    np.testing.assert_array_equal(found, np.repeat(nearest[:, :, None], 3, axis=2))
+    assert "16 or 32 bits" in refused(tmp_path / "photo.tiff")
 
 
 def test_a_photo_is_turned_as_its_camera_says(tmp_path):
@@ -122,24 +107,8 @@ def test_a_quantised_photo_shows_the_palette(colours, mode):
     np.testing.assert_array_equal(np.asarray(image.convert("RGB")), palette[labels])
 
 
-@pytest.mark.parametrize("progressive", [False, True])
-@pytest.mark.parametrize("orientation", [1, 6])
-def test_a_jpeg_keeps_its_pixels_and_loses_its_remarks(tmp_path, progressive, orientation):
-    exif = Image.Exif()
-    exif[photo.ORIENTATION], exif[0x010F] = orientation, "SecretCamera"
-    exif.get_ifd(0x8825)[1] = "SecretPlace"
-    file = tmp_path / "photo.jpg"
-    noise = Image.effect_noise((64, 48), 90).convert("RGB")
-    noise.save(file, exif=exif, comment=b"SecretRemark", progressive=progressive, icc_profile=b"SecretProfile")
-    file.write_bytes(file.read_bytes() + b"SecretPreview")
-    kept = given(file)["photo"]
-    assert b"Secret" in file.read_bytes() and b"Secret" not in kept
-    assert kept.startswith(b"\xff\xd8") and len(kept) < file.stat().st_size
-    np.testing.assert_array_equal(photo.pixels(kept), photo.pixels(file.read_bytes()))
-
-
-@pytest.mark.parametrize("ending", ["png", "webp", "tiff", "gif"])
-def test_other_photos_keep_their_pixels_and_lose_their_remarks(tmp_path, ending):
+@pytest.mark.parametrize("ending", ["jpg", "webp", "tiff", "gif"])
+def test_photos_keep_their_pixels_and_lose_their_remarks(tmp_path, ending):
     exif = Image.Exif()
     exif[0x010F] = "SecretCamera"
     remarks = {"comment": b"SecretRemark"} if ending == "gif" else {"exif": exif}

@@ -11,11 +11,11 @@ import numpy as np
 from mpi4py import MPI
 
 from workshop.workloads.parallel import ParallelParams, settings
-from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.communicator import RankGrid
+from workshop.workloads.parallel.cuts.zero import Adam
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw
 from workshop.workloads.parallel.network.networks import TransformerShape
-from workshop.workloads.parallel.optimizer import Adam
 from workshop.workloads.parallel.settings import batch
 from workshop.workloads.parallel.training import Cut, CutTraining, worst_difference
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.regression.data import MadeUpRows, Rows
+from workshop.workloads.regression.moments import MadeUpRows, Rows
 
 AGREE = 1e-6  # of coefficients, relative to the largest
 CASES = {

@@ -13,9 +13,8 @@ from mpi4py import MPI
 from tests.workloads.regression.oracle import AGREE, difference, rows_of, sklearn_coefficients
 from workshop.engine.context import Memory, RankContext
 from workshop.workloads.regression import WORKLOAD
-from workshop.workloads.regression.data import SPREAD, MadeUpRows
 from workshop.workloads.regression.fit import fit
-from workshop.workloads.regression.moments import Moments, centred
+from workshop.workloads.regression.moments import SPREAD, MadeUpRows, Moments, centred
 
 
 @settings(max_examples=15, deadline=None)

@@ -1,10 +1,11 @@
-"""One to three real MPI ranks against scikit-learn, and against each other."""
+"""One to three real MPI ranks, and daal4py on MPICH, against scikit-learn and against each other."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+from tests import mpis
 from tests.ranks import by_ranks, run_ranks
 from tests.support import starts_processes
 from tests.workloads.regression.oracle import AGREE, CASES, SIZE, difference, rows_of, sklearn_coefficients
@@ -70,3 +71,12 @@ def test_rank_0_tells_the_rate_and_every_rank_its_times(results):
     for rank, names in enumerate(results["events"]):
         assert ("total rows/s" in names) == (rank == 0)
         assert {"time.compute", "time.communicate", "time.wait"} <= set(names)
+
+
+@pytest.mark.real
+def test_daal4py_fits_what_scikit_learn_fits(workshop_home):
+    results = mpis.launched(workshop_home, "mpich", 2, "tests.workloads.regression.daal_program")
+    for name in ("linear", "ridge"):
+        assert results[name]["backend"] == "daal4py" and results[name]["rows"] == 5003
+        assert results[name]["difference"] < AGREE and 0.9 < results[name]["r2"] <= 1
+    assert "daal4py needs a row on every rank, and some have none" in results["few"]

@@ -11,10 +11,9 @@ from mpi4py import MPI
 
 from workshop.engine.context import RankContext
 from workshop.workloads.scale import StepParams
-from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, NetworkLink
+from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, NetworkLink, rounds
 from workshop.workloads.scale.messages import Messenger
 from workshop.workloads.scale.run import run
-from workshop.workloads.scale.simulation import rounds
 
 COMM = MPI.COMM_WORLD
 FAST = NetworkLink(1e-5, 1e9)

@@ -10,8 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from workshop.workloads.scale.exchange import ALGORITHMS, Algorithm, Network, NetworkLink, exchange_seconds
-from workshop.workloads.scale.simulation import Rounds, Simulation, rounds
+from workshop.workloads.scale.exchange import (
+    ALGORITHMS,
+    Algorithm,
+    Network,
+    NetworkLink,
+    Rounds,
+    Simulation,
+    exchange_seconds,
+    rounds,
+)
 
 LINKS = st.builds(NetworkLink, st.floats(1e-6, 1e-2), st.floats(1e6, 1e10))
 SIZES = st.floats(4, 1e9)

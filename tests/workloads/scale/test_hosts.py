@@ -13,9 +13,8 @@ from tests.live_session import Session
 from workshop.cli.emulation.hosts import Link
 from workshop.core.placement import Placement
 from workshop.workloads.scale import StepParams
-from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.run import ranks_per_host
-from workshop.workloads.scale.step import predict
+from workshop.workloads.scale.step import StepMeasurement, predict
 
 BYTES_PER_SECOND = 12.5e6
 SETTINGS = {"compute": 10.0, "spread": 0.02, "steps": 8, "tensors": 4}

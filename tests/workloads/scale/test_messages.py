@@ -7,8 +7,8 @@ import pytest
 from tests.ranks import by_ranks, run_ranks
 from tests.support import starts_processes
 from tests.workloads.scale.messages_program import PARAMS, STEPS
-from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
+from workshop.workloads.scale.step import StepMeasurement
 
 pytestmark = pytest.mark.real
 
@@ -30,7 +30,6 @@ def test_a_step_has_its_parts(results) -> None:
         seconds = metrics["seconds"]
         assert metrics["steps"] == len(metrics["step_seconds"]) == PARAMS["steps"]
         assert 0 < seconds["compute"] < seconds["step"] and seconds["exchange"] >= 0 and seconds["stragglers"] >= 0
-        assert metrics["sum_error"] == 0
         rate = 32 * results["ranks"] / seconds["step"]
         assert metrics["examples_per_second"] == pytest.approx(rate)
     assert results["metrics"][1]["seconds"]["evaluation"] > 0 and results["metrics"][1]["seconds"]["checkpoint"] > 0

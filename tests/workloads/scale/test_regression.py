@@ -1,4 +1,4 @@
-"""The fit against published curves, and its intervals against curves that the model itself draws."""
+"""Curves from files and from published machines, their fit, and its intervals against curves that the model draws."""
 
 from __future__ import annotations
 
@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from benchmarks.scale import judged
 from tests.study.conftest import Command, command
 from workshop.core.errors import BadInput
 from workshop.workloads.scale import regression
-from workshop.workloads.scale.regression import HOST_SIZES, ScalingCurve, fit
+from workshop.workloads.scale.regression import HOST_SIZES, ScalingCurve, fit, read_curve
 
 __all__ = ["command"]
 # TensorFlow's benchmarks of 2017: K80 on EC2, synthetic data, images/s.
@@ -66,12 +69,11 @@ def test_intervals_hold_most_published_points_after_few_are_fitted(fitted: int) 
 @pytest.mark.parametrize("rates", [(100.0, 50.5), (100.0, 120.0, 90.0, 60.0)])
 def test_nothing_is_predicted_where_more_workers_are_slower(rates: tuple[float, ...]) -> None:
     fitted = fit(ScalingCurve(WORKERS[: len(rates)], rates), [4])
-    assert fitted.predicted == () and "can't describe these points" in fitted.unclear[0]
+    assert fitted.predicted == () and "can't describe these points" in fitted.note
 
 
-def test_a_prediction_far_beyond_the_data_is_marked_and_an_impossible_one_is_refused() -> None:
+def test_an_impossible_prediction_is_refused() -> None:
     curve = ScalingCurve((1, 2), (10.0, 19.0))
-    assert [prediction.far for prediction in fit(curve, [2000, 2001]).predicted] == [False, True]
     for workers in (0, -4, 10**9):
         with pytest.raises(BadInput, match=f"{workers} workers can't be predicted"):
             fit(curve, [workers])
@@ -96,7 +98,6 @@ def test_the_command_answers_in_words_and_as_json(tmp_path: Path, command: Comma
     refused = command("scale", "fit", str(tmp_path / "none.csv"))
     assert refused.code == 2 and "can't be read" in refused.err
     assert "whole numbers, such as 64,256" in command("scale", "fit", str(file), "--predict", "64,x").err
-    assert "at most 100" in command("scale", "fit", str(file), "--predict", ",".join(["64"] * 101)).err
     assert "k80-ec2" in command("scale", "published").out
     answer = json.loads(command("scale", "published", "v100-pair", "--json").out)
     assert answer[0]["measured"] == 632.8 and answer[0]["fitted"] == [1]
@@ -118,3 +119,65 @@ def test_a_step_is_calibrated_and_predicted_from_the_command_line(workshop_home:
     assert "90 % interval" in command(*words, "--ranks", "4").out
     refused = command(*words, "--set", "foo=1")
     assert refused.code == 2 and "foo" in refused.err
+
+
+def test_a_curve_has_its_points() -> None:
+    curve = read_curve("\ufeffRate, workers\n52.4,1\n\n378,8\n", "k80.csv")
+    assert (curve.workers, curve.rates) == ((1, 8), (52.4, 378.0))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "the first line should name the columns"),
+        ("workers,rate\n1,52\n8\n", "line 3: there are 1 values for 2 columns"),
+        ("workers,rate\n1,0\n", "line 2: rate is '0'; it should be a finite number above 0"),
+        ("workers,rate\n1,many\n", "rate is 'many'"),
+        ("workers,rate\n1.5,3\n", "workers is '1.5'; it should be a whole number"),
+    ],
+)
+def test_a_damaged_curve_is_refused_with_its_place(text: str, sentence: str) -> None:
+    with pytest.raises(BadInput, match=r"k80\.csv") as refused:
+        read_curve(text, "k80.csv")
+    assert sentence in str(refused.value)
+
+
+@given(st.text(max_size=200))
+def test_any_text_is_a_curve_or_bad_input(text: str) -> None:
+    try:
+        curve = read_curve(text, "any.csv")
+    except BadInput:
+        return
+    assert len(curve.workers) == len(curve.rates) >= 2
+
+
+def test_machines_have_a_source_and_curves_that_grow() -> None:
+    machines = regression.machines()
+    assert {"summit", "frontera", "horovod-512", "v100-pair", "k80-ec2", "goyal-256", "sgan", "unet"} <= set(machines)
+    for machine in machines.values():
+        assert machine.source and machine.title and machine.unit and machine.worker
+        for curve in machine.curves.values():
+            assert list(curve.workers) == sorted(set(curve.workers)) and min(curve.rates) > 0
+            assert len(curve.workers) > 1 or "can" in machine.note or "no run" in machine.note
+
+
+def test_no_point_is_fitted_and_predicted() -> None:
+    for point in regression.comparison(regression.machine("k80-ec2")):
+        assert point.fitted == (1, 8, 16) and point.prediction.workers in (32, 64)
+    (pair,) = regression.comparison(regression.machine("v100-pair"))
+    assert pair.fitted == (1,) and pair.prediction.workers == 2 and pair.inside
+
+
+def test_predictions_beat_the_rate_that_stays() -> None:
+    points = judged()
+    assert len(points) >= 20
+    mean = np.mean([abs(point.error) for point in points])
+    assert mean < np.mean([abs(point.naive / point.measured - 1) for point in points])
+    assert np.mean([point.inside for point in points]) >= 0.9
+
+
+def test_what_is_missing_is_a_sentence() -> None:
+    with pytest.raises(BadInput, match="There is no published machine 'x'; there are k80-ec2"):
+        regression.machine("x")
+    with pytest.raises(BadInput, match=r"Frontera.* can't be predicted\. Neither the talk"):
+        regression.comparison(regression.machine("frontera"))

@@ -14,10 +14,8 @@ from tests.report.analysis.cases import run
 from workshop.core.errors import BadInput
 from workshop.report.verdict import verdict
 from workshop.workloads.scale import WORKLOAD, StepParams
-from workshop.workloads.scale.calibration import StepMeasurement, fit_link
-from workshop.workloads.scale.exchange import NetworkLink
-from workshop.workloads.scale.simulation import Simulation
-from workshop.workloads.scale.step import StepPrediction, draw_compute, predict
+from workshop.workloads.scale.exchange import NetworkLink, Simulation
+from workshop.workloads.scale.step import StepMeasurement, StepPrediction, draw_compute, fit_link, predict
 
 INSIDE, BETWEEN = NetworkLink(1e-4, 1e9), NetworkLink(5e-4, 5e7)
 PARAMS = {"per_host": 2, "spread": 0.1}

@@ -47,7 +47,11 @@ def run(ctx: RankContext, params: AllReduceParams) -> Mapping[str, Any]:
     chooses = {"own", *COLLECTIVES} & set(names)  # those for which the MPI chooses an algorithm
     unknown = unknown_algorithms(ctx.comm) if chooses else ""
     hosts = len(set(ctx.comm.allgather(socket.gethostname())))
-    beside = _bandwidths(ctx, hosts) if params.operation == "allreduce" else {}
+    beside = {}
+    if params.operation == "allreduce":
+        ctx.activity("measuring the bandwidth of memory and link")
+        links = {"link_bandwidth": link_bandwidth(ctx.comm)} if hosts > 1 else {}
+        beside = {**links, "memory_bandwidth": memory_bandwidth(ctx.comm)}
     if ctx.rank == 0:
         for number, size in enumerate(sizes):
             ctx.emit("message", size, number)
@@ -98,13 +102,6 @@ def _timer(ctx: RankContext, params: AllReduceParams, name: str) -> Iterator[Cal
             return Timing(low, low, high, high / low, len(took))
 
         yield time_of
-
-
-def _bandwidths(ctx: RankContext, hosts: int) -> dict[str, float]:
-    """The bandwidths of memory and link, with which all-reduces are compared."""
-    links = {"link_bandwidth": link_bandwidth(ctx.comm)} if hosts > 1 else {}
-    ctx.activity("measuring the memory bandwidth")
-    return {**links, "memory_bandwidth": memory_bandwidth(ctx.comm)}
 
 
 def measure(comm: Any, prepare: Method, size: int, repeats: int) -> list[float]:

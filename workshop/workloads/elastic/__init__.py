@@ -1,7 +1,7 @@
 """Elastic training: data-parallel training that goes on after ranks were lost. This file only describes it.
 
-`division` says which examples a rank reads, `kills` which ranks are to be killed, `communicator` shrinks and grows the
-group of ranks, `network` has the arithmetic of a step, `run` the loop, and `joiner` is a new rank's program.
+`kills` says which ranks are to be killed, `communicator` shrinks and grows the group of ranks, `network` has the
+examples and the arithmetic of a step, `run` the loop, and `joiner` is a new rank's program.
 """
 
 from __future__ import annotations

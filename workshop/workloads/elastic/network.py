@@ -1,13 +1,20 @@
-"""The arithmetic of a step on one rank: the gradients of its examples as one vector, and the update from all ranks'."""
+"""The arithmetic of a step on one rank: the gradients of its examples as one vector, and the update from all ranks'.
+
+An epoch is a permutation of all examples, divided among ranks whose number may change between two steps. A cursor says
+how many were read by whole steps. A step reads the next ones, each rank a part of them. So whoever is lost, the next
+step begins where the last whole one has ended.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from workshop.engine.data import order, shard
 from workshop.engine.tensorflow import seed_training, tensorflow
 from workshop.engine.training import checkpoint
 from workshop.engine.training.checkpoint import Checkpoint
@@ -85,3 +92,36 @@ class ElasticNetwork:
         """Put a checkpoint into the network. Raises BadInput where it is of another one."""
         checkpoint.restore(self.model, self.optimizer, saved)
         self.rate = math.nan  # the optimizer's state has the rate of whoever made the checkpoint
+
+
+Span = tuple[int, int]  # begin and end, places in an epoch's permutation
+
+
+def span(cursor: int, count: int, batch: int) -> Span:
+    """The places that the next step reads: `batch` of them, or fewer at the end of an epoch of `count` examples."""
+    return cursor, min(cursor + batch, count)
+
+
+def part(places: Span, ranks: int, rank: int) -> Span:
+    """A rank's places of a step; ranks' parts differ by one place at most, and may be empty."""
+    begin, end = shard(places[1] - places[0], ranks, rank)
+    return places[0] + begin, places[0] + end
+
+
+def permutation(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
+    """The order in which an epoch reads the examples, int64 [count]."""
+    return order(count, [seed, epoch])
+
+
+def count_reads(epoch: int, examples: NDArray[np.int64], spans: Iterable[Span]) -> dict[str, int]:
+    """How many examples an epoch has read, and how many different ones: `spans` of the permutation `examples` are what
+    whole steps took."""
+    reads = np.zeros(len(examples), np.int64)
+    for begin, end in spans:
+        np.add.at(reads, examples[begin:end], 1)
+    return {"epoch": epoch, "read": int(reads.sum()), "distinct": int((reads > 0).sum())}
+
+
+def steps_from(cursor: int, count: int, batch: int, epochs: int) -> int:
+    """The steps that remain in an epoch that is read up to the cursor, and in the `epochs` after it."""
+    return -(-(count - cursor) // batch) + epochs * -(-count // batch)

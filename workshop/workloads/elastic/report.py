@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core import words
@@ -66,20 +66,18 @@ def events(snapshot: Snapshot) -> list[Card]:
 
 def _rows(losses: Sequence[Record], joins: Sequence[Record]) -> list[list[str]]:
     """A row below `HEADINGS` for each loss and each new rank."""
-
-    def row(what: str, step: int | None, ranks: Sequence[int], *times: float | None) -> list[str]:
-        seconds = ["" if each is None else words.seconds(each) for each in times]
-        return [what, str(step or ""), *seconds, words.numbered("rank", ranks)]
-
-    def times(loss: Record) -> Iterator[float | None]:
-        return (loss.get(name) for name in ("noticed_seconds", "repair_seconds", "next_step_seconds"))
-
+    lost = ("noticed_seconds", "repair_seconds", "next_step_seconds")
+    joined = ("", "pause_seconds", "")
+    records = [(f"rank {loss['rank']} is gone", loss, lost) for loss in losses]
+    records += [(f"new rank {join['rank']}", join, joined) for join in joins]
     return [
-        *(row(f"rank {loss['rank']} is gone", loss["step"], loss["ranks"], *times(loss)) for loss in losses),
-        *(
-            row(f"new rank {join['rank']}", join["step"], join["ranks"], None, join["pause_seconds"], None)
-            for join in joins
-        ),
+        [
+            what,
+            str(record["step"] or ""),
+            *("" if record.get(name) is None else words.seconds(record[name]) for name in names),
+            words.numbered("rank", record["ranks"]),
+        ]
+        for what, record, names in records
     ]
 
 

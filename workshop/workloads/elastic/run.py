@@ -20,7 +20,7 @@ from workshop.engine.context import RankContext
 from workshop.engine.training import checkpoint
 from workshop.engine.training.checkpoint_writer import CheckpointWriter, totals
 from workshop.engine.training.training_run import digest
-from workshop.workloads.elastic import ElasticParams, division
+from workshop.workloads.elastic import ElasticParams, network
 from workshop.workloads.elastic.communicator import Membership, RankLost, check_tolerance
 from workshop.workloads.elastic.kills import Kill, draw_kill, parse_kills, random_mean
 from workshop.workloads.elastic.network import ElasticNetwork
@@ -61,8 +61,8 @@ class ElasticProgress:
     update: int = 0  # whole steps
     began: int = 0  # of them, those of attempts before this one
     cursor: int = 0
-    spans: list[division.Span] = field(default_factory=list)
-    reads: list[Any] = field(default_factory=list)
+    spans: list[network.Span] = field(default_factory=list)
+    reads: list[dict[str, int]] = field(default_factory=list)
     losses: list[dict[str, Any]] = field(default_factory=list)
     joins: list[dict[str, Any]] = field(default_factory=list)
     repeated_steps: int = 0
@@ -173,7 +173,7 @@ class ElasticTraining:
         while progress.epoch < params.epochs and not self.stopped:
             if progress.cursor >= self.count:
                 order = self._permutation()
-                progress.reads.append(division.count_reads(progress.epoch, order, progress.spans))
+                progress.reads.append(network.count_reads(progress.epoch, order, progress.spans))
                 progress.epoch, progress.cursor, progress.spans = progress.epoch + 1, 0, []
             elif progress.cursor == 0 and self.membership.preparing and self._grow():
                 continue
@@ -189,10 +189,10 @@ class ElasticTraining:
         if (self.membership.number, progress.update + 1) in self.kills:
             os.kill(os.getpid(), signal.SIGKILL)
         self._under_way = True
-        span = division.span(progress.cursor, self.count, params.batch * ctx.size)
+        span = network.span(progress.cursor, self.count, params.batch * ctx.size)
         total = span[1] - span[0]
         with ctx.phase("input"):
-            begin, end = division.part(span, ctx.size, ctx.rank)
+            begin, end = network.part(span, ctx.size, ctx.rank)
             examples = self._examples(self._permutation()[begin:end])
         with ctx.phase("compute"):
             vector = self.network.gradients(*examples, 1 / total)
@@ -234,7 +234,7 @@ class ElasticTraining:
             ctx.publish(losses=progress.losses)
         done = progress.update
         batch, epochs = self.params.batch * ctx.size, self.params.epochs - progress.epoch - 1
-        remaining = division.steps_from(progress.cursor, self.count, batch, epochs)
+        remaining = network.steps_from(progress.cursor, self.count, batch, epochs)
         ctx.progress(done, done + remaining)
         if self.params.checkpoint_every and done % self.params.checkpoint_every == 0 and ctx.rank == 0:
             self.writer.save(lambda: self.network.capture(asdict(progress)))
@@ -280,7 +280,8 @@ class ElasticTraining:
         self._repeats = (most, True) in steps
         if min(steps)[0] < most:
             source = next(rank for rank, (update, _) in enumerate(steps) if update == most)
-            state = comm.bcast(self._capture() if comm.rank == source else None, root=source)
+            packed = self.network.capture(asdict(self.progress)).pack() if comm.rank == source else None
+            state = comm.bcast(packed, root=source)
             if self.progress.update < most:
                 self._restore(checkpoint.unpack(state))
 
@@ -296,11 +297,9 @@ class ElasticTraining:
             and progress.epoch + 1 < self.params.epochs
         )
 
-    def _missing(self) -> list[int]:
-        return sorted(set(range(self.ranks_at_start)) - set(self.membership.numbers))
-
     def _spawn(self) -> None:
-        began, missing = time.perf_counter(), self._missing()
+        began = time.perf_counter()
+        missing = sorted(set(range(self.ranks_at_start)) - set(self.membership.numbers))
         order = {
             "params": self.params.model_dump(),
             "inputs": dict(self.inputs),
@@ -348,7 +347,6 @@ class ElasticTraining:
             ctx.emit("held-out accuracy", score.accuracy, progress.update)
         self.writer.flush()
         written = totals(self.writer, self.params.checkpoint_every)
-        reads = [division.EpochReads(*epoch) for epoch in progress.reads]
         after = [loss["next_step_seconds"] for loss in progress.losses if loss["next_step_seconds"] is not None]
         return {
             "on_failure": self.params.on_failure,
@@ -360,8 +358,8 @@ class ElasticTraining:
             "kept_share": progress.update / max(progress.update + progress.lost_steps, 1),
             "repeated_steps": progress.repeated_steps,
             **({"checkpoints": written} if written else {}),
-            "examples_read": [epoch._asdict() for epoch in reads],
-            "exactly_once": all(epoch.read == epoch.distinct == self.count for epoch in reads),
+            "examples_read": progress.reads,
+            "exactly_once": all(epoch["read"] == epoch["distinct"] == self.count for epoch in progress.reads),
             "updates": progress.update,
             "stopped": self.stopped,
             "loss": self.loss,
@@ -389,11 +387,8 @@ class ElasticTraining:
     def _permutation(self) -> Any:
         if self._order[0] != self.progress.epoch:
             epoch = self.progress.epoch
-            self._order = epoch, division.permutation(self.count, self.params.seed, epoch)
+            self._order = epoch, network.permutation(self.count, self.params.seed, epoch)
         return self._order[1]
-
-    def _capture(self) -> bytes:
-        return self.network.capture(asdict(self.progress)).pack()
 
     def _restore(self, saved: checkpoint.Checkpoint) -> None:
         self.network.restore(saved)

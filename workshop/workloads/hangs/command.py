@@ -108,25 +108,23 @@ class Watch:
             raise BadInput(f"{self.command[0]} can't be started ({error.strerror}); give a program.") from None
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
         sampler = Sampler(program.pid, self.folder)
-        progress, still, reported = sampler.progress(), time.monotonic(), set[tuple[object, ...]]()
-        moved, since, unseen = still, still, tuple[str, ...]()
+        progress, lines, reported = sampler.progress(), tuple[str, ...](), set[tuple[object, ...]]()
+        moved = still = time.monotonic()
         while program.poll() is None:
             time.sleep(LOOK)
             sampler.update()
             if (now := sampler.progress()) != progress:
-                progress, still, reported = now, time.monotonic(), set()
-                moved = still
+                progress, reported = now, set()
+                moved = still = time.monotonic()
             if time.monotonic() - still < self.after:
                 continue
             diagnosis = self._confirmed(sampler, progress)
-            lines = diagnosis.lines if diagnosis is not None and diagnosis.kind == "unseen" else ()
-            if lines and lines != unseen:  # lines of Python, if there are any, are all that can move
-                unseen, since = lines, time.monotonic() if any(".py:" in line for line in lines) else moved
-            if diagnosis is not None and (not lines or time.monotonic() - since >= self.after):
-                key = (*diagnosis.key, lines)
-                if key not in reported:
-                    reported.add(key)
-                    self._report(diagnosis, time.monotonic() - moved)
+            if diagnosis is not None and diagnosis.kind == "unseen" and diagnosis.lines != lines:
+                lines, reported, still = diagnosis.lines, set(), time.monotonic()  # lines are all that can move
+                continue
+            if diagnosis is not None and diagnosis.key not in reported:
+                reported.add(diagnosis.key)
+                self._report(diagnosis, time.monotonic() - moved)
             if self.ended:
                 processes.end_all(TAG, self.tag)
                 program.wait()

@@ -237,8 +237,7 @@ class _WaitGraph:
                 waits = words.verb(len(waiting), "waits", "wait")
                 sentence += f", and {_ranks(waiting)} {waits} for {'it' if len(cause) == 1 else 'them'}"
                 sentence += f" in {call.describe()}" if call is not None and len(direct) == len(waiting) else ""
-            counts = self._count_calls(call, cause) if call is not None and hang else ""
-            return self._result(state.does, f"{sentence}.{counts}", cause, hang)
+            return self._result(state.does, f"{sentence}.", cause, hang)
         return None
 
     def _mismatch(self) -> Diagnosis | None:
@@ -263,18 +262,7 @@ class _WaitGraph:
             for calling, example in ((others, other), (ranks, call))
         )
         sentence = f"{words.capital(first)} as number {call.number} on {call.comm}, and {second}."
-        return self._result(kind, sentence + self._count_calls(call, others), others)
-
-    def _count_calls(self, call: Call, ranks: Iterable[int]) -> str:
-        """Say after how many calls ranks have left the place of a collective call, such as a loop with a step less;
-        empty where they have made none there, or where their histories don't have all calls."""
-        sentence = ""
-        for state in (self.states[rank] for rank in ranks if call.place):
-            number = sum((each.place, each.scope) == (call.place, call.scope) for each in state.history)
-            if state.complete and number and state.call != call:
-                calls = f"{number} {'call' if number == 1 else 'calls'}"
-                sentence += f" Rank {state.rank} left {call.place} after {calls}."
-        return sentence
+        return self._result(kind, sentence, others)
 
     def _message(self) -> Diagnosis | None:
         """A message that has another tag, communicator or destination than the receive for which a rank waits."""

@@ -6,6 +6,7 @@ that would be sent. Only here they are compared, to measure the attack.
 
 from __future__ import annotations
 
+import io
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext
@@ -23,14 +25,14 @@ from workshop.workloads.federated.mathematics.aggregation import usable
 from workshop.workloads.federated.training.learner import LocalLearner
 from workshop.workloads.inversion import InversionParams, first_digits
 from workshop.workloads.inversion.attack import AttackInput, matched, nearest, psnr, recover
-from workshop.workloads.inversion.picture import draw_pairs
 from workshop.workloads.mnist import models
 from workshop.workloads.mnist.data import images as data
-from workshop.workloads.mnist.data.images import Images
+from workshop.workloads.mnist.data.images import SIDE, Images
 from workshop.workloads.mnist.heldout import as_inputs
 
 DRAW = 91  # stream of a seed
 RECOVERED = "recovered.png"
+SCALE, COLUMNS, MOST, GAP = 3, 8, 32, 2  # of the picture: enlargement, digits in a row and in all, pixels around each
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,7 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
     pictures, read = recover(attack_input)
     seconds = {"prepare": prepared - began, "attack": time.perf_counter() - prepared}
     places = matched(true.images, pictures)
-    pairs = [
-        (true.images[number][..., 0], pictures[at][..., 0], f"{true.labels[number]}, read {read[at]}")
-        for number, at in enumerate(places)
-    ]
+    pairs = np.stack([true.images[..., 0], pictures[places][..., 0]], axis=1)
     results = [
         {
             "rank": ctx.rank,
@@ -77,8 +76,7 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
     labels_right = (Counter(true.labels.tolist()) & Counter(read.tolist())).total()
     gathered = ctx.comm.allgather((results, labels_right, pairs))
     if ctx.rank == 0:
-        picture = draw_pairs([pair for _, _, rank_pairs in gathered for pair in rank_pairs])
-        ctx.artifact(RECOVERED, picture, "image/png")
+        ctx.artifact(RECOVERED, draw_pairs(np.concatenate([each for _, _, each in gathered])), "image/png")
     all_results = [result for rank_results, _, _ in gathered for result in rank_results]
     metrics = {
         "data": images.words,
@@ -93,6 +91,19 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
         "seconds": seconds,
     }
     return metrics | ({"notices": [images.notice]} if images.notice else {})
+
+
+def draw_pairs(pairs: NDArray[np.float32]) -> bytes:
+    """A PNG of the first pairs [n, 2, 28, 28]: rows of true digits, each with a row of the recovered ones below."""
+    pairs, columns = pairs[:MOST], min(len(pairs), COLUMNS)
+    sides = (GAP, GAP)
+    framed = np.pad(pairs, ((0, -len(pairs) % columns), (0, 0), sides, sides), constant_values=1)
+    side = SIDE + 2 * GAP
+    rows = framed.reshape(-1, columns, 2, side, side).transpose(0, 2, 3, 1, 4).reshape(-1, columns * side)
+    grey = np.rint(255 * np.kron(rows, np.ones((SCALE, SCALE)))).astype(np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(grey).save(file, "PNG")
+    return file.getvalue()
 
 
 def private(params: InversionParams, images: Images, rank: int, ranks: int) -> Private:

@@ -118,7 +118,6 @@ WORKLOAD = Workload(
         "seconds.predict": "time of the final assignment",
         "width": "width of the photo [pixels]",
         "height": "height of the photo [pixels]",
-        "bytes_file": "size of the photo's file",
         "bytes_before": "size as PNG with all colours",
         "bytes_after": "size as PNG with few colours",
     },
@@ -132,7 +131,7 @@ WORKLOAD = Workload(
         missing="workshop.mpi.daal:missing",
         usable="workshop.mpi.daal:usable",
     ),
-    compile="workshop.workloads.kmeans.shards:compile_kernels",
+    compile="workshop.workloads.kmeans.lloyd:compile_kernels",
     order=100,  # it answers at once, with a picture
     lab="kmeans",
     prediction=RunPrediction("iterations", "After how many iterations does it end?", "iterations"),

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import io
-import re
 import warnings
-from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,12 +21,6 @@ MAX_PIXELS = 20_000_000  # their raw colours are 60 MB, so that they fit into an
 MAX_BYTES = 64_000_000
 AT_MOST = f"make it smaller first, at most {MAX_SIDE} a side and {MAX_PIXELS // 1_000_000} million in all"
 PREVIEW_SIDE = 320  # pixels
-ORIENTATION, BITS_PER_SAMPLE, PHOTOMETRIC = 0x0112, 258, 262  # tags of EXIF and TIFF
-WHITE_IS_ZERO = 0
-# Segments of a JPEG that its pixels don't need: applications' own (but JFIF's and Adobe's, which tells how colours
-# are stored), and comments.
-REMARKS = frozenset({*range(0xE1, 0xEE), 0xEF, 0xFE})
-_MARKER = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
 
 
 def read(image: str, clusters: int) -> bytes:
@@ -45,7 +36,7 @@ def read(image: str, clusters: int) -> bytes:
     width, height = decoded.shape[1::-1]
     if clusters > width * height:
         raise BadInput(f"{clusters} clusters need as many points; {image} has {width * height} pixels.")
-    return data if image in BUNDLED else _bare(data, decoded)
+    return data if image in BUNDLED else encode(decoded)  # without place, time, camera and preview
 
 
 def _bundled() -> Path:
@@ -83,17 +74,12 @@ def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
         if width > MAX_SIDE or height > MAX_SIDE or width * height > MAX_PIXELS:
             raise BadInput(f"{where} is {width} × {height} pixels; {AT_MOST}.")
         turned = ImageOps.exif_transpose(opened)
-        if _transparent(turned):
+        if turned.mode[0] in "IF":
+            raise BadInput(f"{where} has 16 or 32 bits for a grey; save it with 8 bits a colour, for instance as PNG.")
+        if turned.has_transparency_data and np.asarray(turned.convert("RGBA").getchannel("A")).min() < 255:
             raise BadInput(
                 f"{where} has transparent pixels, and these have no colour to cluster; save it without transparency, "
                 "for instance as JPEG."
-            )
-        if turned.mode.startswith("I;16") or (turned.mode == "I" and opened.format == "PPM"):
-            return _grey(turned, opened)
-        if turned.mode[0] in "IF":
-            raise BadInput(
-                f"{where} has {'32 bits' if turned.mode == 'I' else 'fractions'} for a grey; save it with 8 or 16 bits "
-                "a colour, for instance as PNG."
             )
         return np.asarray(turned.convert("RGB"))
     except Image.DecompressionBombError:
@@ -102,70 +88,6 @@ def pixels(data: bytes, where: str = "The photo") -> NDArray[np.uint8]:
         raise BadInput(f"{where} is not an image that can be read; give a JPEG or PNG file.") from None
     except (OSError, SyntaxError, ValueError) as error:
         raise BadInput(f"{where} is a damaged image ({error}); give a JPEG or PNG file that opens.") from error
-
-
-def _transparent(image: Image.Image) -> bool:
-    """Whether any pixel is less than opaque; an alpha channel alone makes none so."""
-    if not image.has_transparency_data:
-        return False
-    if image.mode[0] == "I":
-        return bool(np.any(np.asarray(image) == image.info["transparency"]))
-    lowest: Any = image.convert("RGBA").getchannel("A").getextrema()[0]
-    return bool(lowest < 255)
-
-
-def _grey(image: Image.Image, opened: Image.Image) -> NDArray[np.uint8]:
-    """The colours of a grey photo with up to 16 bits a pixel, each the nearest one of 8 bits. (Of colours with 16 bits
-    Pillow gives the upper 8.) `opened` is the photo as it came from its file."""
-    tags: Mapping[int, Any] = getattr(opened, "tag_v2", {})
-    lightest = 2 ** tags.get(BITS_PER_SAMPLE, (16,))[0] - 1
-    grey = np.rint(np.asarray(image, np.float32).clip(0, lightest) * (255 / lightest)).astype(np.uint8)
-    if tags.get(PHOTOMETRIC) == WHITE_IS_ZERO:
-        grey = 255 - grey
-    return np.repeat(grey[:, :, None], 3, axis=2)
-
-
-def _bare(data: bytes, decoded: NDArray[np.uint8]) -> bytes:
-    """A photo's file without place, time, camera, comments and preview: a JPEG with the same bytes of pixels, other
-    formats as PNG."""
-    if not data.startswith(b"\xff\xd8"):
-        return encode(decoded)
-    with Image.open(io.BytesIO(data), formats=["JPEG"]) as opened:
-        orientation = opened.getexif().get(ORIENTATION, 1)
-    content = b"\xff\xd8"
-    if orientation != 1:
-        exif = Image.Exif()
-        exif[ORIENTATION] = orientation
-        metadata = exif.tobytes()
-        content += b"\xff\xe1" + (len(metadata) + 2).to_bytes(2, "big") + metadata
-    content += b"".join(_segments(data))
-    try:
-        same = np.array_equal(pixels(content), decoded)
-    except BadInput:
-        same = False
-    return content if same else encode(decoded)  # a file of which Pillow makes more than the standard says
-
-
-def _segments(data: bytes) -> Iterator[bytes]:
-    """The segments of a JPEG behind its beginning, up to its end, that its pixels are made of. ITU-T T.81, B.1."""
-    at = 2
-    while (at := data.find(b"\xff", at)) >= 0 and at + 1 < len(data):
-        marker = data[at + 1]
-        if marker == 0xFF:  # fills up
-            at += 1
-        elif marker == 0xD9:
-            break
-        elif marker in (0x00, 0x01, *range(0xD0, 0xD8)):  # inside of the pixels' own bytes, which are told below
-            at += 2
-        else:
-            end = at + 2 + int.from_bytes(data[at + 2 : at + 4], "big")
-            if marker == 0xDA:
-                match = _MARKER.search(data, end)  # the first marker that isn't part of the scan's pixels
-                end = match.start() if match else len(data)
-            if marker not in REMARKS:
-                yield data[at:end]
-            at = end
-    yield b"\xff\xd9"
 
 
 def smaller(photo: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -16,9 +16,20 @@ from workshop.engine.context import RankContext
 from workshop.engine.data import shard
 from workshop.workloads.kmeans import KMeansParams, daal, photo
 from workshop.workloads.kmeans.data import Blobs, Pixels, Source
-from workshop.workloads.kmeans.lloyd import LloydStep, inertia_of, lloyd, online, plus_plus, random_points
+from workshop.workloads.kmeans.lloyd import (
+    LloydStep,
+    Shard,
+    centre,
+    compile_for,
+    inertia_of,
+    kernel,
+    lloyd,
+    mean_variance,
+    online,
+    plus_plus,
+    random_points,
+)
 from workshop.workloads.kmeans.numpy_kernel import Floats, nearest
-from workshop.workloads.kmeans.shards import Shard, centre, compile_for, kernel, mean_variance
 
 MOST_NUMBERS = 4096  # numbers of centroids that metrics carry
 AT_ONCE = 262_144  # points that a rank labels at once where it doesn't keep them
@@ -220,7 +231,6 @@ def _picture(
         "palette": ["#" + colour.tobytes().hex() for colour in palette],
         "width": picture.shape[1],
         "height": picture.shape[0],
-        "bytes_file": len(ctx.inputs["photo"]),  # as it was given, without remarks
         "bytes_before": len(before),  # as PNG with all its colours
         "bytes_after": len(after),  # as PNG with the palette's
     }

@@ -145,7 +145,7 @@ WORKLOAD = Workload(
     order=160,
     rules="workshop.workloads.parallel",
     panels="workshop.workloads.parallel.panels:PANELS",
-    failures="workshop.workloads.parallel.failures:failures",
+    failures="workshop.workloads.parallel.facts:failures",
     presets=(
         Preset("Divide the data", "The weights are those of one process, and the bytes are those of the formula."),
         Preset("A pipeline of two stages", "The timeline shows where each stage waits: the bubble.",

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.communicator import RankGrid
+from workshop.workloads.parallel.cuts.zero import Adam
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Draw
 from workshop.workloads.parallel.network.networks import TransformerShape
-from workshop.workloads.parallel.optimizer import Adam
 from workshop.workloads.parallel.training import Cut, CutTraining, MemoryLedger
 
 MIXED = 16  # bytes of a weight in mixed precision with Adam (Rajbhandari et al., arXiv:1910.02054, section 3.1)

@@ -1,13 +1,43 @@
-"""The facts of the verdict on a cut: its fault, the calls of a step, and the ranks with the most memory and work."""
+"""The facts of the verdict on a cut: its fault, the calls of a step, and the ranks with the most memory and work.
+
+`failures` are mistakes in what ranks exchange, and in how the work is divided. `failures.yaml` describes them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
+
+from workshop.core.placement import Host, Placement
+from workshop.extension import Failure
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
-from workshop.workloads.parallel.failures import failure_of
+
+
+def failures(cores: int = 1, hosts: Sequence[Host] = (), mpis: Collection[str] = ()) -> tuple[Failure, ...]:
+    """Return all failures, which are the same on each machine: two cores are enough, and the ranks take turns."""
+    return _read()
+
+
+@cache
+def _read() -> tuple[Failure, ...]:
+    entries = yaml.safe_load(Path(__file__).with_name("failures.yaml").read_text(encoding="utf-8"))
+    return tuple(map(_failure, entries))
+
+
+def _failure(entry: dict[str, Any]) -> Failure:
+    placement = Placement(ranks=entry.pop("ranks", 2), oversubscribe=True, threads=1)
+    return Failure(workload="parallel", broken=placement, fixed=placement, **entry)
+
+
+def failure_of(fault: object) -> Failure | None:
+    """Return the failure that a run with this `fault` shows; None where nothing is broken on purpose."""
+    return next((failure for failure in _read() if failure.broken_params.get("fault") == fault), None)
+
 
 # Largest relative differences from one process that rounding explains. Adam divides by the size of a gradient, so a
 # weight without a gradient moves by its rounding error; in 32 bits that is visible.

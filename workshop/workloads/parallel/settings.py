@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.communicator import RankGrid
+from workshop.workloads.parallel.cuts.zero import Adam
 from workshop.workloads.parallel.network import networks
 from workshop.workloads.parallel.network.layers import Array, Draw, Layer, Shape
 from workshop.workloads.parallel.network.networks import TransformerShape
-from workshop.workloads.parallel.optimizer import Adam
 from workshop.workloads.parallel.schedules import parse
 from workshop.workloads.parallel.training import Cut, CutTraining
 

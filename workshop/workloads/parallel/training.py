@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workshop.core.errors import BadInput
-from workshop.workloads.parallel.communicator import Exchanges
+from workshop.workloads.parallel.communicator import Exchanges, RankGrid
 from workshop.workloads.parallel.cuts import data, experts, sequence, spatial, tensor
 from workshop.workloads.parallel.cuts.data import Exchange
 from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
 from workshop.workloads.parallel.cuts.recompute import recomputed
-from workshop.workloads.parallel.cuts.zero import ShardedLayer, sharded
-from workshop.workloads.parallel.grid import RankGrid
+from workshop.workloads.parallel.cuts.zero import Adam, ShardedLayer, Update, sharded
 from workshop.workloads.parallel.network.layers import (
     Array,
     Layer,
@@ -28,7 +27,6 @@ from workshop.workloads.parallel.network.layers import (
     Sequential,
     Shape,
 )  # fmt: skip
-from workshop.workloads.parallel.optimizer import Adam, Update
 from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check, most_kept, splits
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ PROPAGATION,TENSORS,ATTRIBUTES,AUXILIARY,PROBLEM,MILLISECONDS`. A tensor is `NAM
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,8 +62,6 @@ def primitive(line: str) -> Primitive | None:
     try:
         seconds = float(fields[-1]) / 1000
     except ValueError:
-        return None
-    if not math.isfinite(seconds) or seconds < 0:
         return None
     parts = [tensor.split(":") for tensor in fields[8].split()] if len(fields) > 9 else []
     tensors = {part[0]: (part[1], part[4]) for part in parts if len(part) > 4 and part[1] != "undef"}

@@ -20,8 +20,7 @@ from scipy.linalg import lapack
 from workshop.core.errors import BadInput
 from workshop.engine.context import RankContext, library
 from workshop.mpi import daal
-from workshop.workloads.regression.data import Floats, Rows
-from workshop.workloads.regression.moments import SAMPLE, Moments, centred, check
+from workshop.workloads.regression.moments import SAMPLE, Floats, Moments, Rows, centred, check
 
 EPS = float(np.finfo(float).eps)
 DEPENDENT = 1e-10  # part of a feature's variance that no other feature explains; with less, few digits would be right

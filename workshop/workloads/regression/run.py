@@ -16,9 +16,8 @@ from workshop.engine.context import RankContext
 from workshop.engine.data import shard
 from workshop.workloads.regression import INSTEAD, RegressionParams
 from workshop.workloads.regression import fit as regression_fit
-from workshop.workloads.regression.data import Floats, MadeUpRows, Rows
 from workshop.workloads.regression.fit import RegressionFit, fit
-from workshop.workloads.regression.moments import compile_kernels
+from workshop.workloads.regression.moments import Floats, MadeUpRows, Rows, compile_kernels
 
 KMEANS_CLUSTERS = 10  # of the k-means whose messages are compared
 

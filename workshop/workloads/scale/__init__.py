@@ -1,8 +1,8 @@
 """Scaling: a training step put together from parts, a model of its time on more workers, and measured curves.
 
-`exchange` has the time of an all-reduce by formula, `simulation` the same all-reduces as messages, and `run` carries
-them out in a step. `calibration` is what a machine was measured to do, and `step` predicts from it. `regression` reads
-curves from files, and fits a model of the step time on n workers to them. This file only describes the capability.
+`exchange` has the time of an all-reduce by formula and by simulated messages, and `run` carries them out in a step.
+`step` has what a machine was measured to do, and predicts from it. `regression` reads curves from files, and fits a
+model of the step time on n workers to them. This file only describes the capability.
 """
 
 from __future__ import annotations

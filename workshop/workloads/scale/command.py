@@ -30,11 +30,10 @@ from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.report.cards import Card
-    from workshop.workloads.scale.calibration import StepMeasurement
     from workshop.workloads.scale.regression import Fitted
+    from workshop.workloads.scale.step import StepMeasurement
 
 MOST_ROWS = 100  # of a table
-FAR = 1000  # times the measured ranks: a prediction beyond is marked
 
 app = typer.Typer(help=__doc__, no_args_is_help=True)
 
@@ -94,13 +93,12 @@ def _show(fitted: Fitted) -> None:
                 words.quantity(prediction.rate),
                 f"{words.quantity(prediction.low)} to {words.quantity(prediction.high)}",
                 words.percent(prediction.rate / (prediction.workers * single)),
-                "far beyond the data" if prediction.far else "",
             )
             for prediction in fitted.predicted
         ]
-        common.show_table(("workers", "predicted", "90 % interval", "efficiency", ""), predictions)
-    for sentence in fitted.unclear:
-        print(sentence)
+        common.show_table(("workers", "predicted", "90 % interval", "efficiency"), predictions)
+    if fitted.note:
+        print(fitted.note)
 
 
 @app.command()
@@ -116,7 +114,7 @@ def calibrate(
     from workshop.store.store import Store
     from workshop.study.grid.axes import read_settings
     from workshop.workloads.scale import WORKLOAD
-    from workshop.workloads.scale.calibration import StepMeasurement
+    from workshop.workloads.scale.step import StepMeasurement
 
     values = {**read_settings(settings or (), WORKLOAD), "calibrate": True}
     record = run_and_watch(Store.open(), WORKLOAD, values, session, private, True, ranks=ranks, oversubscribe=True)
@@ -151,9 +149,6 @@ def predict(
         common.answer([asdict(prediction) | {"rate": prediction.rate} for prediction in predictions])
         return
     _print(cards.predicted(predictions, {}))
-    measured_ranks = measurement.calibration.ranks
-    if any(prediction.ranks > FAR * measured_ranks for prediction in predictions):
-        print(f"Predictions for more than {FAR:,} times the {measured_ranks} measured ranks are far beyond the data.")
 
 
 @app.command()

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.workloads.scale.exchange import Algorithm, NetworkLink
-from workshop.workloads.scale.simulation import Rounds, rounds
+from workshop.workloads.scale.exchange import Algorithm, NetworkLink, Rounds, rounds
 
 Array = NDArray[Any]
 HEADER = 8  # bytes: the time as a float64

@@ -19,9 +19,8 @@ from workshop.web import actions
 from workshop.web.pages import blocks, frame, predictions
 from workshop.workloads.scale import WORKLOAD, StepParams, regression, training_run
 from workshop.workloads.scale import cards as scale_cards
-from workshop.workloads.scale.calibration import StepMeasurement
 from workshop.workloads.scale.exchange import ALGORITHMS
-from workshop.workloads.scale.step import StepPrediction, predict
+from workshop.workloads.scale.step import StepMeasurement, StepPrediction, predict
 
 WORDS = (
     "Two cores can't show two thousand nodes, but they can measure what a step is made of. A model predicts the rest, "

@@ -25,8 +25,6 @@ and predicts the rest. The prior and the errors of points were chosen with all t
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -47,7 +45,6 @@ Floats = NDArray[np.float64]
 COLUMNS = ["workers", "rate"]
 LARGEST = 1 << 20  # bytes of a file
 MOST_WORKERS = 10_000_000
-MOST_POINTS = 100
 
 # The standard deviation of each parameter before any data: half of a normal distribution that begins at 0. These are
 # an assumption, which was chosen with the published curves in view.
@@ -66,11 +63,7 @@ SEED = 20171
 NOISE = 0.01  # relative error of a measured rate
 DISCREPANCY = 0.028  # relative error of the model for each doubling beyond the largest measured number of workers
 LEVEL = 0.9
-MOST_PREDICTIONS = 100
-FAR = 1000  # times the largest measured number of workers: a prediction beyond is marked
 WRONG = 0.15  # mean relative error of a fit from which on the model doesn't describe the points
-UNKNOWN = 0.8  # share of the prior's deviation that is left where the data say little of a parameter
-SUBSTITUTES = -0.5  # correlation from which on two parameters can't be told apart
 
 
 @dataclass(frozen=True)
@@ -85,11 +78,8 @@ class ScalingCurve:
 def read_curve(text: str, file: str) -> ScalingCurve:
     """The curve of a CSV file with the columns workers and rate. Raises BadInput with the name of the file and the
     line."""
-    rows = csv.reader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
-    try:
-        lines = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(cell.strip() for cell in row)]
-    except csv.Error as error:
-        raise BadInput(f"{file}, line {rows.line_num}: this is no CSV ({error}).") from None
+    numbered = enumerate(text.removeprefix("\ufeff").splitlines(), 1)
+    lines = [(number, [cell.strip() for cell in line.split(",")]) for number, line in numbered if line.strip()]
     headings = [heading.lower() for heading in lines[0][1]] if lines else []
     if sorted(headings) != sorted(COLUMNS):
         raise BadInput(f"{file}: the first line should name the columns workers and rate, and no others.")
@@ -100,8 +90,6 @@ def read_curve(text: str, file: str) -> ScalingCurve:
         row = dict(zip(headings, cells, strict=True))
         workers = int(_number(row["workers"], f"{file}, line {number}: workers", integer=True))
         points.append((workers, _number(row["rate"], f"{file}, line {number}: rate")))
-    if len(points) > MOST_POINTS:
-        raise BadInput(f"{file} has {len(points)} points; a curve has at most {MOST_POINTS}.")
     counts, rates = zip(*sorted(points, key=lambda point: point[0]), strict=True) if points else ((), ())
     if len(set(counts)) < 2:
         raise BadInput(f"{file} has {words.count(len(set(counts)), 'number')} of workers; a fit takes at least two.")
@@ -139,28 +127,26 @@ def step_times(parameters: Floats, host_size: int, workers: Sequence[int]) -> Fl
 
 @dataclass(frozen=True)
 class RatePrediction:
-    """The predicted rate of all workers together, the interval that holds it with a probability of 90 %, and whether it
-    is `far` beyond the measured numbers of workers."""
+    """The predicted rate of all workers together, and the interval that holds it with a probability of 90 %."""
 
     workers: int
     rate: float
     low: float
     high: float
-    far: bool
 
 
 @dataclass(frozen=True)
 class Fitted:
     """A fit: value and standard deviation of each parameter, the rate of one worker, the fitted rate of each measured
-    point, the mean relative error of these, and in words what the data can't tell. Nothing is predicted where the model
-    doesn't describe the points."""
+    point, and the mean relative error of these. Nothing is predicted where the model doesn't describe the points: the
+    `note` says so."""
 
     curve: ScalingCurve
     parameters: dict[str, tuple[float, float]]
     rate_of_one: float
     rates: tuple[float, ...]
     mean_error: float
-    unclear: tuple[str, ...]
+    note: str
     predicted: tuple[RatePrediction, ...]
 
 
@@ -177,7 +163,7 @@ class _Optimum:
     @classmethod
     def find(cls, curve: ScalingCurve, host_size: int) -> _Optimum:
         """The optimum for one size of hosts."""
-        factors, measured = terms(curve.workers, host_size), np.log(curve.rates)
+        measured = np.log(curve.rates)
         deviations = np.array(list(PRIOR.values()))
 
         def residuals(values: Floats) -> Floats:
@@ -185,15 +171,10 @@ class _Optimum:
                 (_logarithms(values, host_size, curve.workers) - measured) / NOISE, values[:-1] / deviations
             )
 
-        def jacobian(values: Floats) -> Floats:
-            slopes = -(factors / step_times(values[:-1], host_size, curve.workers)).T
-            of_points = np.column_stack([slopes, np.ones(len(measured))]) / NOISE
-            return np.vstack([of_points, np.eye(len(PRIOR), len(values)) / deviations[:, None]])
-
         start = np.append(deviations / 10, measured[0] - np.log(curve.workers[0]))
         most = np.append(MOST * deviations, np.inf)
         least = np.append(0 * deviations, -np.inf)
-        optimum = least_squares(residuals, start, jacobian, (least, most), x_scale=np.append(deviations, 1.0))
+        optimum = least_squares(residuals, start, bounds=(least, most), x_scale=np.append(deviations, 1.0))
         covariance = np.linalg.inv(optimum.jac.T @ optimum.jac)
         return cls(host_size, optimum.x, covariance, float(np.linalg.slogdet(covariance)[1] / 2 - optimum.cost))
 
@@ -208,8 +189,6 @@ def _logarithms(values: Floats, host_size: int, workers: Sequence[int]) -> Float
 def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
     """Fit a curve, and predict rates, or none where the fit is `WRONG`. A curve of one point leaves the prior as it is.
     Raises BadInput for numbers of workers that can't be."""
-    if len(predict) > MOST_PREDICTIONS:
-        raise BadInput(f"{len(predict)} numbers of workers are too many to predict; take at most {MOST_PREDICTIONS}.")
     for count in predict:
         if not 1 <= count <= MOST_WORKERS:
             raise BadInput(f"{count} workers can't be predicted; take 1 to {MOST_WORKERS:,}.")
@@ -218,7 +197,7 @@ def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
     error = float(np.mean(np.abs(fitted / curve.rates - 1)))
     wrong = (
         f"The model can't describe these points: its rates are {100 * error:.0f} % away on average. So nothing is "
-        f"predicted. In the model each further worker adds work, and loses only a small part of its time.",
+        f"predicted. In the model each further worker adds work, and loses only a small part of its time."
     )
     deviations = np.sqrt(np.diag(best.covariance))
     return Fitted(
@@ -227,7 +206,7 @@ def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
         float(np.exp(best.values[-1])),
         tuple(map(float, fitted)),
         error,
-        wrong if error > WRONG else tuple(_unclear(best.covariance)),
+        wrong if error > WRONG else "",
         tuple(_predictions(best, curve, predict)) if predict and error <= WRONG else (),
     )
 
@@ -244,21 +223,7 @@ def _predictions(best: _Optimum, curve: ScalingCurve, workers: Sequence[int]) ->
     rates = np.exp(_logarithms(best.values, best.host_size, workers))
     lows, highs = np.exp(np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0))
     for count, rate, low, high in zip(workers, rates.tolist(), lows.tolist(), highs.tolist(), strict=True):
-        yield RatePrediction(count, rate, min(low, rate), max(high, rate), count > FAR * largest)
-
-
-def _unclear(covariance: Floats) -> Iterator[str]:
-    """Sentences on parameters of which the data say little, or whose sum alone they know."""
-    deviations = np.sqrt(np.diag(covariance))
-    correlation = covariance / np.outer(deviations, deviations)
-    names = list(PRIOR)
-    little = [name for place, name in enumerate(names) if deviations[place] > UNKNOWN * PRIOR[name]]
-    if little:
-        yield f"The points say little about {', '.join(little)}: mostly assumptions decide there."
-    for place, first in enumerate(names):
-        for other, second in enumerate(names[:place]):
-            if correlation[place, other] < SUBSTITUTES and not {first, second} & set(little):
-                yield f"The points can't tell {first} from {second}: less of one and more of the other would fit, too."
+        yield RatePrediction(count, rate, min(low, rate), max(high, rate))
 
 
 FITTED = 16  # workers, up to which points are fitted

@@ -35,8 +35,7 @@ def run(ctx: RankContext, params: StepParams) -> Mapping[str, Any]:
 
     Metrics: `seconds` of an average step by part, where `compute` is the mean of all ranks, and `stragglers` how much
     longer the slowest rank takes; `examples_per_second` of all ranks; `messages` and `bytes` that rank 0 sent in a
-    step; `step_seconds` of each step on rank 0; `sum_error`, the largest relative error of a sum of ones;
-    `calibration`, which `Calibration` describes.
+    step; `step_seconds` of each step on rank 0; `calibration`, which `Calibration` describes.
     """
     hosts = ctx.comm.allgather(socket.gethostname())
     link = NetworkLink(params.latency / 1e6, params.bandwidth * 1e6) if params.per_host else None
@@ -145,20 +144,12 @@ def _measure(ctx: RankContext, params: StepParams, step: RankStep, longest: floa
         "messages": sent[0],
         "bytes": sent[1],
         "step_seconds": every[0, :, 0].tolist(),
-        "sum_error": _sum_error(step),
         "stopped": count < params.steps,
     }
 
 
 def _due(every: int, number: int) -> bool:
     return bool(every) and (number + 1) % every == 0
-
-
-def _sum_error(step: RankStep) -> float:
-    """The largest relative error of a sum of ones, which is the number of ranks. Collective."""
-    gradients = np.full(step.params.parameters, 1.0, np.float32)
-    step.exchange(gradients)
-    return float(np.abs(gradients / step.messenger.size - 1).max())
 
 
 def _calibrate(ctx: RankContext, params: StepParams, step: RankStep, longest: float) -> dict[str, Any] | None:

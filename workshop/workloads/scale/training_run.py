@@ -13,7 +13,7 @@ from workshop.core.errors import BadInput
 from workshop.store.records import RunRecord
 from workshop.store.store import Store
 from workshop.workloads.scale import NUMBER, WORKLOAD, StepParams
-from workshop.workloads.scale.calibration import Calibration, StepMeasurement
+from workshop.workloads.scale.step import Calibration, StepMeasurement
 
 PHASES = ("input", "compute", "communicate", "wait")
 MOST_EVENTS = 20_000

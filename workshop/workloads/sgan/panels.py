@@ -17,18 +17,14 @@ ABOUT = (
 
 
 def generated(snapshot: Snapshot) -> list[Card]:
-    """The newest digits of the run, with the classifier's label if the run has stored it."""
+    """The newest digits of the run, with the classifier's label."""
     if GENERATED not in snapshot.artifacts:
         return []
     digits: list[Mapping[str, Any]] = json.loads(snapshot.read(GENERATED))
     if not digits:
         return []
-    images = [picture(f"data:image/png;base64,{digit['png']}", _reading(digit.get("label"))) for digit in digits]
+    images = [picture(f"data:image/png;base64,{digit['png']}", str(digit["label"])) for digit in digits]
     return [Card("generated", "Generated digits", (about(ABOUT), pictures(images, small=True)))]
-
-
-def _reading(label: Any) -> str:
-    return "generated" if label is None else str(label)
 
 
 PANELS = (Panel("generated", generated, lambda snapshot: snapshot.version(GENERATED)), *training_panels.PANELS)

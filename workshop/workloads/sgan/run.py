@@ -66,9 +66,8 @@ class SganHeldOut:
         self.pixels, self.labels = images.held_out_images[own_images], images.held_out_labels[own_images]
         self.infer = inference(params.inference, model, params.size)
         self.seconds = self.waited = 0.0
-        for length in {min(AT_ONCE, len(own_images)), len(own_images) % AT_ONCE} - {
-            0
-        }:  # compiled before anything is timed
+        lengths = {min(AT_ONCE, len(own_images)), len(own_images) % AT_ONCE}
+        for length in lengths - {0}:  # compiled before anything is timed
             self.infer(self.pixels[:length])
 
     def score(self) -> SganScore:
@@ -101,22 +100,18 @@ def inference(way: str, model: Any, size: int) -> Infer:
     """A function that computes logits with the Keras model: compiled, or by a method of the model for each batch of
     images. Keras's `predict` builds a data pipeline for every call; `predict_on_batch` doesn't."""
     tf = tensorflow()
-    if way == "compiled":
+
+    def compiled(function: Callable[[Any], Any]) -> Infer:
         signature = [tf.TensorSpec([None, None, None], tf.uint8)]
-        compiled = tf.function(
-            lambda pixels: model(as_inputs(pixels, size), training=False), input_signature=signature, autograph=False
-        )
-        return lambda pixels: compiled(tf.constant(pixels)).numpy()
-    prepared = tf.function(
-        lambda pixels: as_inputs(pixels, size),
-        input_signature=[tf.TensorSpec([None, None, None], tf.uint8)],
-        autograph=False,
-    )
+        of_tensor = tf.function(function, input_signature=signature, autograph=False)
+        return lambda pixels: of_tensor(tf.constant(pixels)).numpy()
+
+    if way == "compiled":
+        return compiled(lambda pixels: model(as_inputs(pixels, size), training=False))
+    prepared = compiled(lambda pixels: as_inputs(pixels, size))
     if way == "predict_on_batch":
-        return lambda pixels: np.asarray(model.predict_on_batch(prepared(tf.constant(pixels)).numpy()))
-    return lambda pixels: np.asarray(
-        model.predict(prepared(tf.constant(pixels)).numpy(), batch_size=AT_ONCE, verbose=0)
-    )
+        return lambda pixels: np.asarray(model.predict_on_batch(prepared(pixels)))
+    return lambda pixels: np.asarray(model.predict(prepared(pixels), batch_size=AT_ONCE, verbose=0))
 
 
 T = TypeVar("T")

@@ -27,9 +27,8 @@ from PIL import Image
 from workshop.core.errors import BadInput
 from workshop.engine import data
 from workshop.engine.data import DamagedFile, order
-from workshop.workloads.mnist.data import files, places
-from workshop.workloads.mnist.data.files import File
-from workshop.workloads.mnist.data.places import MNIST, Remote
+from workshop.workloads.mnist.data import places
+from workshop.workloads.mnist.data.places import MNIST, File, Remote
 
 PREFIX = "data/"
 WORDS, NOTICE = f"{PREFIX}words", f"{PREFIX}notice"  # inputs beside the files
@@ -63,10 +62,10 @@ def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
     if data == "digits":
         return _inputs(None, DIGITS)
     if data not in ("auto", "mnist"):
-        return _inputs(files.at(data), "the npz file that was given")
+        return _inputs(places.at(data), "the npz file that was given")
     if named := os.environ.get("WORKSHOP_DATA"):
         try:
-            return _inputs(files.at(named), "the npz file that WORKSHOP_DATA names")
+            return _inputs(places.at(named), "the npz file that WORKSHOP_DATA names")
         except BadInput as error:
             raise BadInput(f"WORKSHOP_DATA: {error}") from error
     absent: list[str] = []
@@ -86,12 +85,12 @@ def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
 
 def names() -> list[str]:
     """The names under which a run may have kept its images."""
-    return [WORDS, PREFIX + files.NPZ]
+    return [WORDS, PREFIX + places.NPZ]
 
 
 def read(inputs: Mapping[str, bytes]) -> Images:
     """The images among a run's inputs; without a file they are scikit-learn's digits. Raises BadInput."""
-    name = PREFIX + files.NPZ
+    name = PREFIX + places.NPZ
     file = File(name, inputs[name]) if name in inputs else None
     words = inputs.get(WORDS, b"images that came with the run" if file else DIGITS.encode())
     train, held_out = read_images(file)
@@ -111,7 +110,7 @@ def _inputs(file: File | None, words: str, damaged: Sequence[str] = ()) -> dict[
     """Inputs with this file, which is read to see that it can be."""
     (train, _), _ = read_images(file)
     words += f" ({len(train):,} images)"
-    inputs = {PREFIX + files.NPZ: file.data} if file else {}
+    inputs = {PREFIX + places.NPZ: file.data} if file else {}
     if damaged:
         words += "; a damaged file was left out"
         inputs[NOTICE] = " ".join(f"Left out: {sentences}" for sentences in damaged).encode()

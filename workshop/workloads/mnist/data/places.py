@@ -1,19 +1,19 @@
 """Where MNIST may be without anybody saying where: Keras's cache, and the network, from which it comes into that cache.
-A file from the network is checked by its checksum, within limits of time that a class would wait."""
+A file from the network is checked by its checksum, within limits of time that a class would wait. `at` and `ordinary`
+read the files that params name.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import http.client
 import math
 import os
-import queue
 import secrets
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +22,52 @@ from urllib.parse import urlsplit
 from workshop.core import config
 from workshop.core.environment import KERAS_DATA
 from workshop.core.errors import BadInput
-from workshop.workloads.mnist.data import files
-from workshop.workloads.mnist.data.files import File
+from workshop.engine.data import DamagedFile
 
-LARGEST_DOWNLOAD = 64 << 20  # bytes
-PIECE = 1 << 16  # bytes
+LARGEST_FILE = 64 << 20  # bytes, what the store takes as an artifact
+NPZ = "mnist.npz"
+
+
+@dataclass(frozen=True)
+class File:
+    """A file's bytes, and how messages name it."""
+
+    name: str
+    data: bytes
+
+
+def at(data: str) -> File:
+    """The npz file of a path. Raises BadInput."""
+    try:
+        return read(Path(data).expanduser(), data)
+    except FileNotFoundError:
+        raise BadInput(f"The data {data} isn't there; give auto, mnist, digits, or the path of an npz file.") from None
+    except OSError as error:
+        raise BadInput(f"The data {data} can't be read ({error.strerror}); give a path that you may read.") from error
+    except (RuntimeError, ValueError) as error:  # an unknown ~user; a null character
+        raise BadInput(f"The data {data!r} is no path ({error}); give the path of an npz file.") from error
+
+
+def read(path: Path, name: str) -> File:
+    """A file that messages call `name`. Raises OSError where it can't be read, BadInput where it can't be taken."""
+    data = ordinary(path, f"The data file {name}", "give an npz file like Keras's mnist.npz")
+    if not data:
+        raise DamagedFile(name, data, "is empty")
+    return File(name, data)
+
+
+def ordinary(path: Path, name: str, right: str) -> bytes:
+    """The bytes of an ordinary file, never of a device or a pipe. `right` says what should be given. Raises OSError for
+    a file that can't be read, BadInput for one that can't be used."""
+    if path.exists() and not path.is_file():
+        raise BadInput(f"{name} is no ordinary file; {right}.")
+    with path.open("rb") as file:
+        data = file.read(LARGEST_FILE + 1)
+    if len(data) > LARGEST_FILE:
+        raise BadInput(f"{name} has over {LARGEST_FILE >> 20} MB, more than can be taken; {right}.")
+    return data
+
+
 REMEMBERED = 600.0  # seconds for which a failed download is not tried again: a class may have no network
 
 
@@ -36,7 +77,7 @@ class Remote:
 
     address: str
     sha256: str
-    connect: float = 3.0  # until there is a connection, the look-up of the name included
+    answer: float = 5.0  # until the server answers, the look-up of its name included
     silence: float = 10.0  # without a byte
     seconds: float = 60.0
 
@@ -55,84 +96,30 @@ class DownloadFailed(Exception):
 def fetch(remote: Remote) -> bytes:
     """The file's bytes, with the right checksum; through a proxy where the environment names one. Raises
     DownloadFailed."""
-    attempt = _Attempt(remote)
+    begun, answered, content = time.monotonic(), threading.Event(), Future[bytes]()
+
+    def read() -> None:
+        try:
+            # An opener of its own knows the proxies and certificates that the environment names now.
+            with urllib.request.build_opener().open(remote.address, timeout=remote.silence) as answer:
+                answered.set()
+                content.set_result(answer.read(LARGEST_FILE + 1))
+        except Exception as error:
+            content.set_exception(error)
+            answered.set()
+
     # In a thread, because nothing limits how long the look-up of a name takes. One that is given up ends by itself.
-    threading.Thread(target=attempt.run, daemon=True).start()
-    content = attempt.result()
-    if isinstance(content, Exception):
-        raise DownloadFailed(_why(content)) from content
-    if (checksum := hashlib.sha256(content).hexdigest()) != remote.sha256:
+    threading.Thread(target=read, daemon=True).start()
+    if not answered.wait(remote.answer):
+        raise DownloadFailed(f"no answer within {remote.answer:g} s")
+    try:
+        data = content.result(max(begun + remote.seconds - time.monotonic(), 0))
+    except Exception as error:
+        late = isinstance(error, TimeoutError) and not content.done()
+        raise DownloadFailed(f"not done within {remote.seconds:g} s" if late else _why(error)) from error
+    if (checksum := hashlib.sha256(data).hexdigest()) != remote.sha256:
         raise DownloadFailed(f"what came has sha256 {checksum[:16]}, not {remote.sha256[:16]}")
-    return content
-
-
-class _Attempt:
-    def __init__(self, remote: Remote) -> None:
-        self._remote = remote
-        self._begun = time.monotonic()
-        self._connected = threading.Event()
-        self._found: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
-
-    def result(self) -> bytes | Exception:
-        late = TimeoutError(f"no connection within {self._remote.connect:g} s")
-        if not self._connected.wait(self._remote.connect):
-            return late
-        try:
-            return self._found.get(timeout=max(self._begun + self._remote.seconds - time.monotonic(), 0))
-        except queue.Empty:
-            return self._too_slow()
-
-    def run(self) -> None:
-        try:
-            self._found.put(self._read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            self._found.put(error)
-        self._connected.set()  # whoever waits for a connection need not wait for one that is refused
-
-    def _read(self) -> bytes:
-        opener = urllib.request.build_opener(*_handlers(self._on_connected))
-        with opener.open(self._remote.address, timeout=self._remote.connect) as answer:
-            data = bytearray()
-            while piece := answer.read1(PIECE):
-                data += piece
-                if len(data) > LARGEST_DOWNLOAD:
-                    raise ValueError(f"the file has over {LARGEST_DOWNLOAD >> 20} MB")
-                if time.monotonic() > self._begun + self._remote.seconds:
-                    raise self._too_slow()
-            return bytes(data)
-
-    def _on_connected(self, connection: http.client.HTTPConnection) -> None:
-        if not self._connected.is_set() and time.monotonic() > self._begun + self._remote.connect:
-            raise TimeoutError("nobody waits any longer")
-        self._connected.set()
-        connection.sock.settimeout(self._remote.silence)
-
-    def _too_slow(self) -> TimeoutError:
-        return TimeoutError(f"not done within {self._remote.seconds:g} s")
-
-
-def _handlers(on_connected: Callable[[http.client.HTTPConnection], None]) -> list[urllib.request.BaseHandler]:
-    """urllib's handlers, with connections that tell when they are there."""
-
-    class PlainConnection(http.client.HTTPConnection):
-        def connect(self) -> None:
-            super().connect()
-            on_connected(self)
-
-    class Secure(http.client.HTTPSConnection):
-        def connect(self) -> None:
-            super().connect()
-            on_connected(self)
-
-    class PlainHandler(urllib.request.HTTPHandler):
-        def http_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-            return self.do_open(PlainConnection, request)
-
-    class SecureHandler(urllib.request.HTTPSHandler):
-        def https_open(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-            return self.do_open(Secure, request)
-
-    return [PlainHandler(), SecureHandler()]
+    return data
 
 
 def _why(error: Exception) -> str:
@@ -158,7 +145,7 @@ def keras_cache(remote: Remote) -> File:
     """
     path = _cached()
     try:
-        return files.read(path, str(path))
+        return read(path, str(path))
     except FileNotFoundError:
         raise NotThere(f"Keras's cache has no {path}") from None
     except OSError as error:
@@ -188,7 +175,7 @@ def download(remote: Remote) -> File:
 
 def _cached() -> Path:
     home = Path(os.environ.get(KERAS_DATA) or os.environ.get("KERAS_HOME") or "~/.keras").expanduser()
-    return home / "datasets" / files.NPZ
+    return home / "datasets" / NPZ
 
 
 def _folder() -> Path:
