@@ -22,8 +22,7 @@ from workshop.extension import Lab
 from workshop.quiz import expressions, pictures, rendering, types
 from workshop.quiz.deck import Deck, schema
 from workshop.quiz.form_errors import DeckMistake, closest, hint, mistakes, named
-from workshop.quiz.parts import texts
-from workshop.quiz.randomisation import combinations
+from workshop.quiz.parts import combinations, texts
 from workshop.quiz.types import Question
 from workshop.registry import decks, labs
 

@@ -26,7 +26,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from workshop.quiz.randomisation import written
+from workshop.quiz.parts import written
 
 HEADING = "h4"  # for headings of all levels, because a question is below the page's own headings
 _NUMBER = re.compile(r"\{([a-z][a-z0-9_]*)\}")

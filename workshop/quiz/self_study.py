@@ -22,7 +22,7 @@ from workshop.quiz.parts import Picture
 from workshop.quiz.rendering import html, plain
 from workshop.quiz.truth import Truth
 from workshop.quiz.types import DrawnQuestion, Mark, Question
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.number import Predict
 from workshop.sessions import lifecycle
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, RunRecord
 from workshop.store.store import Store

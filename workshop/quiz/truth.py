@@ -11,7 +11,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.quiz import expressions
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.number import Predict
 from workshop.registry import workload, workload_title
 from workshop.sessions import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord

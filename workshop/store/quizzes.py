@@ -16,8 +16,8 @@ from sqlalchemy.exc import IntegrityError
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.store.database import Database, inserted
 from workshop.store.identities import numbered
-from workshop.store.read_only import refuse
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound, QuizStanding
+from workshop.store.sessions import refuse
 from workshop.store.tables import identities, quiz_answers, quiz_players, quiz_rounds
 
 _LARGEST_ID = 2**31 - 1

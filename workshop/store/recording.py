@@ -28,8 +28,8 @@ from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.words import count
 from workshop.store import tables
-from workshop.store.read_only import RecordingOrigin, mark, recorded
 from workshop.store.records import ENDED
+from workshop.store.sessions import RecordingOrigin, mark, recorded
 from workshop.store.store import Store
 from workshop.store.studies import OPEN
 

@@ -16,9 +16,8 @@ from sqlalchemy import Connection, Row, and_, bindparam, case, func, literal, se
 from workshop.core.errors import BadInput
 from workshop.store.artifacts import put
 from workshop.store.database import Database, inserted
-from workshop.store.read_only import refuse
 from workshop.store.records import RunRecord, RunStatus
-from workshop.store.sessions import SILENT_NOW
+from workshop.store.sessions import SILENT_NOW, refuse
 from workshop.store.tables import runs, sessions, trials
 
 MOST_RUNS = 2**31 - 1  # PostgreSQL's integers end there

@@ -10,10 +10,9 @@ from sqlalchemy import Row, Select, and_, case, exists, func, literal, or_, sele
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database, inserted
-from workshop.store.read_only import refuse
 from workshop.store.records import StudyRecord, Trial
 from workshop.store.runs import MOST_RUNS
-from workshop.store.sessions import SILENT
+from workshop.store.sessions import SILENT, refuse
 from workshop.store.tables import runs, studies, trials
 
 OPEN = "open"  # the written state of a study that has not finished; how it reads depends on its runner's heartbeat

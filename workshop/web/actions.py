@@ -21,9 +21,9 @@ from workshop.course.reading import LabRun
 from workshop.registry import workload as workload_of
 from workshop.sessions import client, lifecycle
 from workshop.store import run_notes
-from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.store.run_notes import Author
+from workshop.store.sessions import refuse_in
 from workshop.store.store import Store
 from workshop.web import auth_middleware
 

@@ -18,7 +18,7 @@ from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput, bad_input
 from workshop.quiz import types
 from workshop.quiz.deck import Deck
-from workshop.quiz.gift.texts import Loss, escaped, from_moodle
+from workshop.quiz.gift.writer import Loss, escaped, from_moodle
 
 LARGEST_FILE = 5 * 1024 * 1024  # bytes of a file
 MOST_QUESTIONS = 200  # questions of a deck

@@ -12,15 +12,13 @@ from typing import Any
 
 from workshop.core import words as say
 from workshop.quiz import expressions, rendering, text_input
-from workshop.quiz.parts import NearNumber, NearPlacement, NearText
-from workshop.quiz.randomisation import LETTERS
+from workshop.quiz.parts import LETTERS, NearNumber, NearPlacement, NearText
 from workshop.quiz.results.record import Results, RoundAnswer
 from workshop.quiz.types import DrawnQuestion, Question
 from workshop.quiz.types.choice import WithOptions
 from workshop.quiz.types.match import Match, Order
-from workshop.quiz.types.number import Number, Quantity, Text
+from workshop.quiz.types.number import Number, Predict, Quantity, Text
 from workshop.quiz.types.place import Place
-from workshop.quiz.types.predict import Predict
 
 MOST_ANSWERS = 12  # different answers in a chart of answers in words
 MOST_VALUES = 500  # values in a chart

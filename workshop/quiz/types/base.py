@@ -16,8 +16,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import expressions
 from workshop.quiz.form_errors import DeckMistake, Where, fault
-from workshop.quiz.parts import Comment, DeckPart, Id, Line, Markdown, Name, Picture, Points, Range, Seconds
-from workshop.quiz.randomisation import LETTERS
+from workshop.quiz.parts import LETTERS, Comment, DeckPart, Id, Line, Markdown, Name, Picture, Points, Range, Seconds
 from workshop.quiz.rendering import html
 
 Fault = tuple[Where, str]  # the place of a contradiction between parts of a question, and a sentence about it

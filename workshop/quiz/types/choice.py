@@ -12,8 +12,7 @@ from pydantic import Field
 from workshop.core import words
 from workshop.quiz import rendering
 from workshop.quiz.form_errors import DeckMistake
-from workshop.quiz.parts import Option, Picture, PollOption
-from workshop.quiz.randomisation import LETTERS, combinations, drawn_words
+from workshop.quiz.parts import LETTERS, Option, Picture, PollOption, combinations, drawn_words
 from workshop.quiz.rendering import html
 from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, keyed, read_key, read_keys, repeated
 

@@ -15,8 +15,7 @@ from pydantic import Field
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import rendering
-from workshop.quiz.parts import Markdown, Pair, Picture
-from workshop.quiz.randomisation import LETTERS
+from workshop.quiz.parts import LETTERS, Markdown, Pair, Picture
 from workshop.quiz.rendering import html, plain
 from workshop.quiz.types.base import (
     DrawnQuestion,

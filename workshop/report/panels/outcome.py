@@ -30,9 +30,9 @@ from workshop.report.machine_picture import machine_card
 from workshop.report.sentences import LONGEST_VALUE, dumps, metrics_in_two, short_traceback, who
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict as verdict_of
-from workshop.store.read_only import recorded
 from workshop.store.records import RunRecord
 from workshop.store.run_notes import notes
+from workshop.store.sessions import recorded
 from workshop.store.tables import INSTRUCTOR
 
 MOST_ANSWERS = 256  # answers to remember
