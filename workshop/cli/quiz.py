@@ -76,9 +76,9 @@ def check(
 @app.command()
 def schema() -> None:
     """Print the JSON schema of decks, for editors."""
-    from workshop.quiz import reader
+    from workshop.quiz.deck import schema
 
-    common.answer(reader.schema())
+    common.answer(schema())
 
 
 @app.command()

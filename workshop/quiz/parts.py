@@ -1,6 +1,5 @@
-"""The parts of questions: options, random numbers, tolerances, and wrong answers that show a misconception.
-
-The numbers of questions: their values for each learner, and how they are written.
+"""The parts of questions: options, random numbers, tolerances, and wrong answers that show a misconception. Also the
+values of a question's numbers for each learner, and how numbers are written.
 """
 
 from __future__ import annotations

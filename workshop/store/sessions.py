@@ -1,7 +1,4 @@
-"""Sessions in the store.
-
-Whether a store holds a recording, which is for looking at: nothing is started in it.
-"""
+"""Sessions in the store, and whether it holds a recording, which is for looking at: nothing is started in it."""
 
 from __future__ import annotations
 

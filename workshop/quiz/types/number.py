@@ -1,9 +1,4 @@
-"""A number, within a tolerance; and what questions whose answer is a number have in common.
-
-A few words.
-
-Predict the outcome of runs; the right answer is measured.
-"""
+"""Typed answers: a number within a tolerance, a few words, and a prediction, whose right answer is measured."""
 
 from __future__ import annotations
 
@@ -15,7 +10,7 @@ from pydantic import Field
 
 from workshop.core.placement import Placement
 from workshop.quiz import expressions, text_input
-from workshop.quiz.form_errors import DeckMistake, Where, run_problems
+from workshop.quiz.form_errors import Mistake, Where, run_problems
 from workshop.quiz.parts import (
     Line,
     Name,
@@ -31,7 +26,7 @@ from workshop.quiz.parts import (
     written,
 )
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, uncomputable
+from workshop.quiz.types.base import DrawnQuestion, Mark, Question, uncomputable
 from workshop.registry import workload
 from workshop.report.actions import params_of
 
@@ -74,13 +69,13 @@ class Number(Quantity):
     tolerance: Tolerance = Field(Tolerance(relative=1e-6), description="by how much an answer may be off")
     near: tuple[NearNumber, ...] = Field((), max_length=10, description="wrong answers with feedback of their own")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         yield from uncomputable("answer", self.answer, self.numbers, ("answer",))
         for place, near in enumerate(self.near):
             yield from uncomputable(f"near.{place}", near.answer, self.numbers, ("near", place, "answer"))
 
-    def problems(self) -> Iterator[DeckMistake]:
+    def problems(self) -> Iterator[Mistake]:
         """Report an answer without a value for some numbers, and a wrong one that counts as right for some numbers."""
         answers: list[tuple[Where, float | str]] = [(("answer",), self.answer)]
         answers += [(("near", place, "answer"), near.answer) for place, near in enumerate(self.near)]
@@ -90,19 +85,15 @@ class Number(Quantity):
                 try:
                     value = value_of(answer, numbers)
                 except ValueError as error:
-                    lacks = f"{error}{drawn_words(numbers, ' ')}; it should have a value for all numbers"
-                    yield DeckMistake(path, lacks)
+                    yield path, f"{error}{drawn_words(numbers, ' ')}; it should have a value for all numbers"
                     return
                 if right is None:
                     right = value
                 elif within(value, right, self.tolerance):
                     name = answer if isinstance(answer, str) else "it"
                     allowed = written(self.tolerance.around(right))
-                    yield DeckMistake(
-                        path,
-                        f"{name} is {written(value)}{drawn_words(numbers, ' ')}, which counts as right: the answer is "
-                        f"{written(right)}, and the tolerance {allowed}",
-                    )
+                    counts = f"{written(value)}{drawn_words(numbers, ' ')}, which counts as right"
+                    yield path, f"{name} is {counts}: the answer is {written(right)}, and the tolerance {allowed}"
                     return
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
@@ -139,20 +130,19 @@ class Text(Question):
     accept: tuple[Line, ...] = Field(min_length=1, max_length=50, description="right forms; the first one is shown")
     near: tuple[NearText, ...] = Field((), max_length=10, description="wrong answers with feedback of their own")
 
-    def problems(self) -> Iterator[DeckMistake]:
+    def problems(self) -> Iterator[Mistake]:
         """Report forms of an answer that are equal in comparisons, and forms that nobody can type."""
         described: dict[str, str] = {}
-        forms: list[Fault] = [(("accept", place), form) for place, form in enumerate(self.accept)]
+        forms: list[Mistake] = [(("accept", place), form) for place, form in enumerate(self.accept)]
         for place, near in enumerate(self.near):
             forms += [(("near", place, "accept", at), form) for at, form in enumerate(near.accept)]
         for path, form in forms:
             folded = text_input.normalised(form)
             if folded in described:
-                same = f"{form!r} is the same as {described[folded]}: case, spaces and apostrophes don't matter"
-                yield DeckMistake(path, same)
+                yield path, f"{form!r} is the same as {described[folded]}: case, spaces and apostrophes don't matter"
             elif not folded or len(form) > text_input.LONGEST_ANSWER:
-                longest = f"nobody can answer {form[:40]!r}; it should be 1 to {text_input.LONGEST_ANSWER} characters"
-                yield DeckMistake(path, longest)
+                longest = text_input.LONGEST_ANSWER
+                yield path, f"nobody can answer {form[:40]!r}; it should be 1 to {longest} characters"
             else:
                 described[folded] = f"{form!r} in {'accept' if path[0] == 'accept' else f'near.{path[1]}'}"
 
@@ -194,15 +184,15 @@ class Predict(Quantity):
     kind: Literal["number", "rank"] = Field("number", description="a number, or which rank")
     tolerance: Tolerance = Field(Tolerance(relative=0.25), description="by how much a prediction may be off")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         yield from uncomputable("truth", self.truth, self.runs, ("truth",))
 
-    def problems(self) -> Iterator[DeckMistake]:
+    def problems(self) -> Iterator[Mistake]:
         for name, run in self.runs.items():
             yield from run_problems(run, ("runs", name))
         if self.kind == "rank" and self.unit:
-            yield DeckMistake(("unit",), "a rank's number has no unit; leave unit out")
+            yield ("unit",), "a rank's number has no unit; leave unit out"
 
     def view(self, variant: DrawnQuestion, picture: Callable[[Picture], str]) -> dict[str, Any]:
         runs = [_run(name, run) for name, run in self.runs.items()]

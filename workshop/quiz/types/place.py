@@ -18,10 +18,10 @@ from workshop.mpi import command_lines, mapper, openmpi
 from workshop.mpi.implementations import IMPLEMENTATIONS, implementation, read_placement
 from workshop.mpi.mapper import Prediction
 from workshop.quiz import text_input
-from workshop.quiz.form_errors import DeckMistake, Where, model_problems, mpi_problems
+from workshop.quiz.form_errors import Mistake, Where, model_problems, mpi_problems
 from workshop.quiz.parts import Composed, Line, NearPlacement, Picture
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question
+from workshop.quiz.types.base import DrawnQuestion, Mark, Question
 from workshop.report.analysis.difference import difference, sentences
 
 # The labels of the form's fields that aren't their names, and the choices of some fields.
@@ -61,7 +61,7 @@ class Place(Question):
     right: dict[str, Any] = Field(description="fields of ask with which it is right; others stay at their defaults")
     near: tuple[NearPlacement, ...] = Field((), max_length=10, description="wrong ones with feedback of their own")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         for path, chosen in self._composed():
             for name in sorted(set(chosen) - set(self.ask)):
@@ -70,29 +70,26 @@ class Place(Question):
         for name in sorted(set(self.given) & set(self.ask)):
             yield ("given", name), f"given: {name} can't be given and asked for"
 
-    def problems(self) -> Iterator[DeckMistake]:
+    def problems(self) -> Iterator[Mistake]:
         try:
             largest = self.most
         except BadInput as error:
-            yield DeckMistake(("machine",), str(error))
+            yield ("machine",), str(error)
             return
         if len(set(self.ask)) < len(self.ask):
-            yield DeckMistake(("ask",), "ask has a field twice")
+            yield ("ask",), "ask has a field twice"
         family = IMPLEMENTATIONS.get(str(self.given.get("mpi")))
         if family is not None and not family.mapper:
             right = words.listed((name for name, other in IMPLEMENTATIONS.items() if other.mapper), "or")
-            yield DeckMistake(("given", "mpi"), f"{family.title}'s mapper can't be asked; mpi should be {right}")
-        given = model_problems(Placement.model_validate, Placement, self.given, ("given",))
-        yield from (mistake for mistake in given if len(mistake.path) > 1)
+            yield ("given", "mpi"), f"{family.title}'s mapper can't be asked; mpi should be {right}"
+        given = model_problems(Placement, self.given, ("given",))
+        yield from ((path, text) for path, text in given if len(path) > 1)
         yield from mpi_problems(self.given, ("given",))
         for path, chosen in self._composed():
-            yield from model_problems(
-                lambda values: Placement.model_validate({**self.given, **values}), Placement, chosen, path
-            )
+            yield from model_problems(Placement, chosen, path, self.given)
             for name, value in chosen.items():
                 if isinstance(value, int) and not isinstance(value, bool) and value > largest:
-                    too_large = f"{name} is {value}; on {self.machine} one can choose up to {largest}"
-                    yield DeckMistake((*path, name), too_large)
+                    yield (*path, name), f"{name} is {value}; on {self.machine} one can choose up to {largest}"
 
     @property
     def most(self) -> int:
@@ -105,7 +102,7 @@ class Place(Question):
         for place, near in enumerate(self.near):
             yield ("near", place, "placement"), near.placement
 
-    def slow_problems(self) -> Iterator[Fault]:
+    def slow_problems(self) -> Iterator[Mistake]:
         """Report a `right` that the mapper refuses, and a `near` that places ranks like `right`. Raises WorkshopError
         if the mapper fails."""
         right = predict(self, self.right)
