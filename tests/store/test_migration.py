@@ -15,7 +15,6 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from tests.support import limit
-from workshop.core.errors import BadInput
 from workshop.store import tables
 from workshop.store.records import Trial
 from workshop.store.store import Store
@@ -132,14 +131,3 @@ def test_several_open_it_at_once(old: str) -> None:
         thread.join(limit(30))
     assert found == [3] * 6
     assert version(old) == tables.VERSION
-
-
-def test_tables_of_somebody_else_are_left_alone(old: str) -> None:
-    engine = engine_of(old)
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE studies (title VARCHAR(20))"))
-    with pytest.raises(BadInput, match=r"version 1 has tables of something else \(studies\)"):
-        Store.open(old)
-    assert version(old) == 1
-    assert not inspect(engine).has_table("trials")
-    engine.dispose()

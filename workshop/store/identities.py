@@ -1,21 +1,17 @@
-"""The people who logged in to the dashboard, and small settings.
-
-Nicknames in their visible form.
-
-The roster of a class in the store: presence, last actions, requests for help, and the removal of all names.
-"""
+"""The people who logged in to the dashboard: their nicknames, presence, last actions, requests for help, and the
+removal of all names; and small settings."""
 
 from __future__ import annotations
 
-import random
 import secrets
 import time
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from hashlib import sha256
+from itertools import chain, count
 
-from sqlalchemy import ColumnElement, Connection, Select, String, bindparam, cast, literal, select, union
+from sqlalchemy import Column, ColumnElement, Connection, String, bindparam, cast, literal, select, union
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
@@ -23,11 +19,8 @@ from workshop.store.records import Attendance, Identity, Role
 from workshop.store.tables import INSTRUCTOR, guesses, identities, progress, quiz_players, runs, settings, studies
 
 LONGEST_NICKNAME = 30
-COUNTED = 99  # people of one nickname who get the next number behind it; later ones get a number that is drawn
 STAY = 30 * 86400.0  # seconds for which a cookie is valid
 _ANYBODY: tuple[Role, ...] = ("instructor", "learner", "player")
-_SOME = 500  # values in a query: databases take so many
-_CANDIDATES = 50  # numbers that are drawn and looked up at once
 _NOTEBOOK = "notebook:"  # no hash of a cookie begins so: nobody comes in by it
 
 
@@ -51,13 +44,9 @@ class Identities:
 
     def valid_tokens(self, token_hashes: Iterable[str]) -> set[str]:
         """The hashes among these whose tokens let somebody in."""
-        hashes, valid = list(token_hashes), set[str]()
         logged_in = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
         with self.database.reading() as connection:
-            for begin in range(0, len(hashes), _SOME):
-                some = hashes[begin : begin + _SOME]
-                valid.update(connection.scalars(logged_in.where(identities.c.token_hash.in_(some))))
-        return valid
+            return set(connection.scalars(logged_in.where(identities.c.token_hash.in_(list(token_hashes)))))
 
     def former_identity(self, token_hash: str) -> Identity | None:
         """The identity that is or was logged in with the token of this hash and did not log out."""
@@ -145,31 +134,12 @@ _TICKET = "ticket:"  # keys of the settings
 _CHANGES = "logged_out"
 
 
-def numbered(connection: Connection, nickname: str, column: ColumnElement[str], among: Select[str]) -> str:
-    """The nickname, with a number where the rows `among` have it already; `column` has their nicknames. It takes one
-    query for any number of people, and a few more where more than `COUNTED` have the nickname.
-
-    Random numbers get longer until one is free, so nobody can block a nickname.
-    """
-    names, digits = [nickname, *(_behind(nickname, number) for number in range(2, COUNTED + 1))], len(str(COUNTED))
-    while (free := _first_free(connection, names, column, among)) is None:
-        digits += 1
-        names = [
-            _behind(nickname, number) for number in random.sample(range(10 ** (digits - 1), 10**digits), _CANDIDATES)
-        ]
-    return free
-
-
-def _first_free(
-    connection: Connection, names: Sequence[str], column: ColumnElement[str], among: Select[str]
-) -> str | None:
-    used = set(connection.scalars(among.where(column.in_(names))))
-    return next((name for name in names if name not in used), None)
-
-
-def _behind(nickname: str, number: int) -> str:
-    """The nickname with a number; a long nickname is cut."""
-    return f"{nickname[: LONGEST_NICKNAME - max(5, len(str(number)) + 1)]} {number}"
+def numbered(connection: Connection, nickname: str, column: Column[str], among: ColumnElement[bool]) -> str:
+    """The nickname, with a number where the rows `among` have it already in this column; a long one is cut."""
+    stem = nickname[: LONGEST_NICKNAME - 5]
+    used = set(connection.scalars(select(column).where(among, column.startswith(stem, autoescape=True))))
+    names = chain([nickname], (f"{stem} {number}" for number in count(2)))
+    return next(name for name in names if name not in used)
 
 
 def _set(connection: Connection, key: str, value: str) -> None:
@@ -189,8 +159,7 @@ def _notebook(name: str) -> str:
 
 def _free(connection: Connection, nickname: str, roles: Collection[Role]) -> str:
     """The nickname, with a number where somebody in one of these roles has it."""
-    among = select(identities.c.nickname).where(identities.c.role.in_(roles)).distinct()
-    return numbered(connection, nickname, identities.c.nickname, among)
+    return numbered(connection, nickname, identities.c.nickname, identities.c.role.in_(roles))
 
 
 def _find(connection: Connection, token_hash: str, *conditions: ColumnElement[bool]) -> Identity | None:

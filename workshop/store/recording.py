@@ -63,18 +63,18 @@ _PLACES = {  # columns in which hosts and paths may be named
 }
 
 
-def record(store: Store, sessions: Sequence[str], file: Path, largest: int = LARGEST_FILE, note: str = "") -> list[str]:
+def record(store: Store, sessions: Sequence[str], file: Path, note: str = "") -> list[str]:
     """Write a recording of these sessions, and of what the class did beside them; returns in words what was left out.
 
-    Files of runs over `largest` bytes are left out; `note` is a sentence for everybody to whom it is shown. Raises
-    BadInput for a session that isn't there, and a note that is too long.
+    `note` is a sentence for everybody to whom it is shown. Raises BadInput for a session that isn't there, and a note
+    that is too long.
     """
     note = " ".join(note.split())
     if len(note) > LONGEST_NOTE:
         raise BadInput(f"The note has {len(note)} characters; at most {LONGEST_NOTE} fit on a page.")
     before = recorded(store.database)
     with tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder, store.database.reading() as source:
-        selection = _Selection.choose(source, sessions, largest)
+        selection = _Selection.choose(source, sessions)
         copied = Path(folder) / "recording.db"
         with Store.open(f"sqlite:///{copied}") as copy, copy.database.writing() as target:
             origin = before or RecordingOrigin(time.time(), selection.machine(source))
@@ -135,10 +135,9 @@ class _Selection:
     rank_maps: Mapping[int, Any]  # by session, where its own ranks were
     people: Mapping[str, str]
     hosts: Mapping[str, str]
-    largest: int
 
     @classmethod
-    def choose(cls, source: Connection, names: Sequence[str], largest: int) -> _Selection:
+    def choose(cls, source: Connection, names: Sequence[str]) -> _Selection:
         """The selection for these sessions. Raises BadInput for an unknown one."""
         numbers = dict(source.execute(select(tables.sessions.c.name, tables.sessions.c.id)).tuples().all())
         for name in names:
@@ -167,14 +166,13 @@ class _Selection:
             rank_maps,
             _numbered("learner-", (name for name in people if name not in NOBODY)),
             {host.partition(".")[0]: new for host, new in hosts.items()} | hosts,  # messages name short ones
-            largest,
         )
 
     def tables(self) -> dict[Table, ColumnElement[bool]]:
         """The condition for the rows of each recorded table, in an order in which rows come after those they name."""
         runs, studies = tables.runs.c.id.in_(self.runs), self.studies
         files = tables.artifacts.c
-        file = files.run_id.in_(self.runs) & files.media_type.in_(KINDS) & (files.size <= self.largest)
+        file = files.run_id.in_(self.runs) & files.media_type.in_(KINDS) & (files.size <= LARGEST_FILE)
         file &= files.name.not_like("input/%")
         ended = (_rounds.kind != "live") | _rounds.ended_at.is_not(None)
         rounds = select(_rounds.id).where(ended)
@@ -215,7 +213,8 @@ class _Selection:
         elif table is tables.runs and row["error"]:
             row["error"] = {**row["error"], "traceback": ""}
         elif table is tables.blobs:
-            row["data"] = self._file(row["data"])
+            for host, new in self.hosts.items():  # in JSON files; our pictures name nobody
+                row["data"] = row["data"].replace(json.dumps(host).encode(), json.dumps(new).encode())
         elif table is tables.studies:
             row |= {"runner": None, "heartbeat_at": None}
             row["state"] = RECORDED if row["state"] == OPEN else row["state"]
@@ -225,12 +224,6 @@ class _Selection:
             folder = Path(row["deck_folder"])
             row |= {"code": None, "deck_folder": folder.name if folder.parent == config.labs_folder() else ""}
         return row
-
-    def _file(self, data: bytes) -> bytes:
-        """The contents of a JSON file without names of hosts. Our pictures name nobody."""
-        for host, new in self.hosts.items():
-            data = data.replace(json.dumps(host).encode(), json.dumps(new).encode())
-        return data
 
     def machine(self, source: Connection) -> str:
         """The machine of the first session, in words."""

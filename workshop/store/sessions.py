@@ -118,13 +118,10 @@ class Sessions:
         existing = f"there are {', '.join(names)}" if names else "there are none yet (workshop session start NAME)"
         raise BadInput(f"There is no session {name_or_id!r}; {existing}.")
 
-    def sessions(self, include_stopped: bool = True) -> list[SessionRecord]:
+    def sessions(self) -> list[SessionRecord]:
         """All sessions, in the order of their names."""
-        query = _SELECT.order_by(sessions.c.name)
-        if not include_stopped:
-            query = query.where(sessions.c.state != "stopped")
         with self.database.reading() as connection:
-            return [_record(row) for row in connection.execute(query)]
+            return [_record(row) for row in connection.execute(_SELECT.order_by(sessions.c.name))]
 
     def update_session(self, session_id: int, **changes: Unpack[SessionChanges]) -> None:
         """Write the given fields; `state="starting"` also starts the time within which its conductor must be heard."""
