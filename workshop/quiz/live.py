@@ -1,7 +1,5 @@
-"""Live rounds with a class: their states, points and rankings, as pure functions. The rooms are in
-`workshop.web.quiz`.
-
-The states of a round, and the host's possible actions. Times are seconds since the epoch, of the server's clock.
+"""Live rounds with a class: their states, the host's possible actions, points and rankings, as pure functions. The
+rooms are in `workshop.web.quiz`. Times are seconds since the epoch, of the server's clock.
 
 lobby -> question -> closed (-> discussing -> question -> closed) (-> measuring, for a prediction) -> explained
 -> ranking -> next question ... -> podium -> ended. `discussing` is for peer instruction, with a second vote on the same

@@ -1,7 +1,5 @@
-"""Reads decks from YAML files. An error names the first mistake of each question, with file, line and advice.
-
-The decks of the labs. A deck is read again only when its file has changed.
-"""
+"""Reads decks from YAML files: an error names the first mistake of each question, with file, line and advice. A deck of
+a lab is read again only when its file has changed."""
 
 from __future__ import annotations
 
@@ -60,11 +58,8 @@ def shipped() -> dict[str, Path]:
 
     by_name: dict[str, Path] = {}
     for collection in decks():
-        by_name |= {
-            path.parent.name: path
-            for path in sorted(collection.folder.glob(f"*/{FILE}"), key=place)
-            if path.parent.name not in by_name
-        }
+        for path in sorted(collection.folder.glob(f"*/{FILE}"), key=place):
+            by_name.setdefault(path.parent.name, path)
     return by_name
 
 

@@ -11,7 +11,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -239,11 +239,8 @@ class Database:
         deadline = time.monotonic() + BUSY
         while True:
             try:
-                connection = self._engine.raw_connection()
-                try:
+                with closing(self._engine.raw_connection()) as connection:
                     (mode,) = connection.cursor().execute("PRAGMA journal_mode = WAL").fetchone()
-                finally:
-                    connection.close()
             except sqlite3.DatabaseError as error:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise DatabaseError("PRAGMA journal_mode", None, error) from error

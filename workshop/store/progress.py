@@ -121,16 +121,12 @@ class Guesses:
 
     database: Database
 
-    def keep_guess(self, identity_id: int | None, about: str, value: Any) -> Guess:
+    def keep_guess(self, identity_id: int | None, about: str, value: Any) -> None:
         """Store a guess in place of an earlier one."""
         with self.database.writing() as connection:
             connection.execute(guesses.delete().where(guesses.c.about == about, _whose(identity_id)))
-            connection.execute(
-                guesses.insert().values(about=about, identity_id=identity_id, value=value, created_at=time.time())
-            )
-        guess = self.guess(identity_id, about)
-        assert guess is not None, "just written"
-        return guess
+            values = {"about": about, "identity_id": identity_id, "value": value, "created_at": time.time()}
+            connection.execute(guesses.insert().values(**values))
 
     def guess(self, identity_id: int | None, about: str) -> Guess | None:
         """A person's guess; None without one."""

@@ -102,22 +102,18 @@ class Quizzes:
                 raise WorkshopError(f"Round {round_id} has gone on meanwhile, on another page; look at it again.")
             connection.execute(quiz_rounds.update().where(this).values(**values))
             if renamed is not None:
-                before, after = renamed
-                to_question = (quiz_answers.c.round_id == round_id, quiz_answers.c.question == before)
-                connection.execute(quiz_answers.update().where(*to_question).values(question=after))
+                to_question = quiz_answers.update().filter_by(round_id=round_id, question=renamed[0])
+                connection.execute(to_question.values(question=renamed[1]))
 
     def add_player(
         self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1, *, most: int | None = None
     ) -> QuizPlayer:
         """Add a player to a round. A known player stays the same, also after a removal; a nickname that is in use gets
         a number. Raises BadInput for a new player where the round has `most` players who weren't removed."""
-        whose = (
-            quiz_players.c.round_id == round_id,
-            quiz_players.c.identity_id == identity_id,
-            quiz_players.c.attempt == attempt,
-        )
+        whose = {"round_id": round_id, "identity_id": identity_id, "attempt": attempt}
+        this = select(quiz_players).filter_by(**whose)
         with self.database.writing() as connection:
-            player = connection.execute(select(quiz_players).where(*whose)).first() if identity_id is not None else None
+            player = connection.execute(this).first() if identity_id is not None else None
             if player is None:
                 here = quiz_players.c.round_id == round_id
                 present = select(func.count()).select_from(quiz_players).where(here, quiz_players.c.removed.is_(False))
@@ -126,14 +122,8 @@ class Quizzes:
                         f"This round is full: {most:,} players are in it, and it takes no more; ask its host to remove "
                         "names that are nobody's, then join again."
                     )
-                values = {
-                    "round_id": round_id,
-                    "identity_id": identity_id,
-                    "attempt": attempt,
-                    "nickname": numbered(connection, nickname, quiz_players.c.nickname, here),
-                    "joined_at": time.time(),
-                    "removed": False,
-                }
+                name = numbered(connection, nickname, quiz_players.c.nickname, here)
+                values = {**whose, "nickname": name, "joined_at": time.time(), "removed": False}
                 player_id = inserted(connection, quiz_players.insert().values(**values))
                 player = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).one()
         return QuizPlayer(**player._mapping)
@@ -236,11 +226,8 @@ class QuizAnswers:
         # Names of values other than those of columns, which an update keeps for itself.
         update = (
             quiz_answers.update()
-            .where(
-                quiz_answers.c.round_id == round_id,
-                quiz_answers.c.question == question,
-                quiz_answers.c.player_id == bindparam("whose"),
-            )
+            .filter_by(round_id=round_id, question=question)
+            .where(quiz_answers.c.player_id == bindparam("whose"))
             .values(share=bindparam("its_share"), right=bindparam("is_right"), points=bindparam("its_points"))
         )
         rows: list[dict[str, Any]] = [

@@ -97,11 +97,12 @@ def record(store: Store, sessions: Sequence[str], file: Path, note: str = "") ->
 def load(path: Path, file: Path) -> None:
     """Unpack a recording into a new SQLite file that a store opens. Raises BadInput for a file that is no recording,
     damaged, or newer than this program."""
+    other = BadInput(f"{path} is no recording of a workshop; `workshop record` makes one.")
     try:
         with gzip.open(path) as packed, open(file, "wb") as data:
             shutil.copyfileobj(packed, data)
     except gzip.BadGzipFile:
-        raise BadInput(f"{path} is no recording of a workshop; `workshop record` makes one.") from None
+        raise other from None
     except EOFError:
         raise BadInput(f"The recording {path} is damaged: it ends in the middle; get it once more.") from None
     except OSError as error:
@@ -109,13 +110,12 @@ def load(path: Path, file: Path) -> None:
     try:
         with Store.open(f"sqlite:///{file}") as store:
             if recorded(store.database) is None:
-                raise BadInput(f"{path} is no recording of a workshop; `workshop record` makes one.")
+                raise other
             with store.database.writing() as connection:
                 for round_id, folder in connection.execute(select(_rounds.id, _rounds.deck_folder)).all():
                     here = str(config.labs_folder() / Path(folder).name) if folder else ""
-                    connection.execute(
-                        tables.quiz_rounds.update().where(_rounds.id == round_id).values(deck_folder=here)
-                    )
+                    this = tables.quiz_rounds.update().where(_rounds.id == round_id)
+                    connection.execute(this.values(deck_folder=here))
     except BadInput:
         raise
     except WorkshopError as error:  # of SQLite
@@ -139,7 +139,7 @@ class _Selection:
     @classmethod
     def choose(cls, source: Connection, names: Sequence[str]) -> _Selection:
         """The selection for these sessions. Raises BadInput for an unknown one."""
-        numbers = dict(source.execute(select(tables.sessions.c.name, tables.sessions.c.id)).tuples().all())
+        numbers = dict(source.execute(select(tables.sessions.c.name, tables.sessions.c.id)).all())
         for name in names:
             if name not in numbers:
                 existing = f"there are {', '.join(sorted(numbers))}" if numbers else "there are none yet"

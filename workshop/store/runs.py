@@ -1,7 +1,4 @@
-"""Runs in the store: queued, taken, ended.
-
-The next run, and the time until then: pure functions of the runs that wait.
-"""
+"""Runs in the store: queued, taken, ended; which is next, and the time until then."""
 
 from __future__ import annotations
 
@@ -276,12 +273,9 @@ def owner(run: RunRecord) -> Hashable:
 
 
 def turns(queued: Iterable[tuple[int, Hashable]], last_taken: Mapping[Hashable, float]) -> list[int]:
-    """The order of queued runs: owners take turns with one run each, and each owner's runs stay in order.
-
-    `queued` holds (run id, owner); a lower id was queued earlier. `last_taken` has the time of each owner's latest run.
-    An owner without one is first, then the one who has waited longest. The order stays the same when runs are taken
-    from its front.
-    """
+    """The order of queued runs (id, owner): owners take turns with one run each, and each owner's runs stay in order.
+    `last_taken` has the time of each owner's latest run. An owner without one is first, then the one who has waited
+    longest. The order stays the same when runs are taken from its front."""
     waiting: dict[Hashable, list[int]] = defaultdict(list)
     for run_id, who in sorted(queued, key=lambda pair: pair[0]):
         waiting[who].append(run_id)
@@ -293,12 +287,9 @@ def turns(queued: Iterable[tuple[int, Hashable]], last_taken: Mapping[Hashable, 
 def expected_wait(
     queue: Sequence[RunRecord], running: RunRecord | None, history: Iterable[RunRecord], now: float | None = None
 ) -> dict[int, float | None]:
-    """Expected seconds until each queued run begins, by run id; None where an earlier run's length is unknown, or
-    the one that runs takes longer than usual.
-
-    A run takes the median of its workload's ended runs in `history`, or of all runs where its workload has none.
-    `queue` is in the order of `turns`; `now` is in seconds since the epoch.
-    """
+    """Expected seconds until each run of the `queue` begins, by run id; None where an earlier run's length is unknown,
+    or the one that runs takes longer than usual. A run takes the median of its workload's ended runs in `history`, or
+    of all runs where its workload has none."""
     now = time.time() if now is None else now
     past: dict[str, list[float]] = defaultdict(list)
     for run in history:

@@ -13,7 +13,7 @@ from workshop.core import config
 from workshop.store.artifacts import Artifacts
 from workshop.store.database import Database
 from workshop.store.events import Events
-from workshop.store.identities import Attendances
+from workshop.store.identities import Identities
 from workshop.store.progress import Guesses, Progresses
 from workshop.store.quizzes import QuizAnswers, Quizzes
 from workshop.store.runs import Runs
@@ -23,7 +23,7 @@ from workshop.store.studies import Studies
 Author = Literal["submitter", "instructor"]  # of a note on a run
 
 
-class Store(Sessions, Runs, Events, Artifacts, Attendances, Studies, Guesses, Quizzes, QuizAnswers, Progresses):
+class Store(Sessions, Runs, Events, Artifacts, Identities, Studies, Guesses, Quizzes, QuizAnswers, Progresses):
     """Made by `Store.open`; close it, or use it in a `with`."""
 
     def __init__(self, database: Database) -> None:
@@ -37,11 +37,6 @@ class Store(Sessions, Runs, Events, Artifacts, Attendances, Studies, Guesses, Qu
         a server that doesn't answer, and a store of another version.
         """
         return cls(Database(url or config.database_url()))
-
-    @property
-    def where(self) -> str:
-        """The file, or the URL without its password."""
-        return self.database.where
 
     def notes(self, run_id: int) -> dict[Author, str]:
         """The notes on a run by their authors, without empty ones."""

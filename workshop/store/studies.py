@@ -34,17 +34,9 @@ class Studies:
         now = time.time()
         with self.database.writing() as connection:
             refuse(connection)
-            study_id = inserted(
-                connection,
-                studies.insert().values(
-                    kind=kind,
-                    workload=workload,
-                    description=dict(description),
-                    state=OPEN,
-                    submitted_by=submitted_by,
-                    created_at=now,
-                ),
-            )
+            values = {"kind": kind, "workload": workload, "description": dict(description), "state": OPEN}
+            row = studies.insert().values(**values, submitted_by=submitted_by, created_at=now)
+            study_id = inserted(connection, row)
             if new_trials:
                 connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in new_trials])
         return self.study(study_id)
@@ -72,10 +64,8 @@ class Studies:
             return [_trial(row) for row in connection.execute(query)]
 
     def take_study(self, study_id: int, runner: str) -> float | None:
-        """Work on a study from now on, under the name `runner`; `keep_study` has to follow every second.
-
-        Returns None, or, while somebody else works on it, when that one was last heard of.
-        """
+        """Work on a study from now on, under the name `runner`; `keep_study` has to follow every second. Returns None,
+        or, while somebody else works on it, when that one was last heard of."""
         now = time.time()
         free = or_(studies.c.runner.is_(None), studies.c.heartbeat_at < now - SILENT)
         with self.database.writing() as connection:
