@@ -130,11 +130,11 @@ def run_problems(run: RunWanted, path: Where) -> Iterator[Mistake]:
 
 
 def model_problems(
-    model: type[BaseModel], values: Mapping[str, Any], path: Where, given: Mapping[str, Any] | None = None
+    model: type[BaseModel], values: Mapping[str, Any], path: Where, others: Mapping[str, Any] | None = None
 ) -> Iterator[Mistake]:
-    """The errors of a pydantic model for these values, together with those that are `given`."""
+    """The errors of a pydantic model for these values, together with `others` that are right."""
     try:
-        model.model_validate({**(given or {}), **values})
+        model.model_validate({**(others or {}), **values})
     except ValidationError as error:
         for inner, text in mistakes(error, model, dict(values)):
             yield (*path, *inner), f"{named(path)}: {text}"

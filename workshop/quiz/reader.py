@@ -153,10 +153,9 @@ def _texts(question: Question) -> Iterator[Mistake]:
         used |= names | rendering.names_in_formulas(text)
         for name in sorted(names - question.numbers.keys()):
             usable = [number for number in question.numbers if number not in expressions.FUNCTIONS]
-            there = (
-                f"{f'they are {words.listed(usable)}' if usable else 'it has none'}, and code goes between backticks"
-            )
-            yield path, f"{{{name}}} is none of this question's numbers; {there}{hint(name, usable)}"
+            available = f"they are {words.listed(usable)}" if usable else "it has none"
+            advice = f"{available}, and code goes between backticks{hint(name, usable)}"
+            yield path, f"{{{name}}} is none of this question's numbers; {advice}"
         yield from ((path, problem) for problem in rendering.problems(text, numbers))
     for name in sorted(question.numbers.keys() - used):
         yield ("numbers", name), f"no text uses {name}; write it as {{{name}}}, or remove it"

@@ -68,16 +68,16 @@ def _fitting(
         before: int | None = None
         while runs := store.runs(None, workload_name, status, limit=PAGE, before_id=before):
             for run in (record for record in runs if record.identity_id == identity_id):
-                yield from ((name, run) for name, wanted in required.items() if _fits(run, wanted))
+                yield from ((name, run) for name, requirement in required.items() if _fits(run, requirement))
             before = runs[-1].id
 
 
-def _fits(run: RunRecord, wanted: RunWanted) -> bool:
-    params, placement = (
-        all(have.get(key) == value for key, value in want.items())
-        for have, want in ((run.params, wanted.params), (run.placement, wanted.placement))
+def _fits(run: RunRecord, requirement: RunWanted) -> bool:
+    return (
+        run.workload == requirement.workload
+        and all(run.params.get(key) == value for key, value in requirement.params.items())
+        and all(run.placement.get(key) == value for key, value in requirement.placement.items())
     )
-    return run.workload == wanted.workload and params and placement
 
 
 def submit(

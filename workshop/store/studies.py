@@ -145,11 +145,11 @@ def _select() -> Select[Any]:
         (begun, literal("interrupted")),
         else_=literal("prepared"),
     ).label("state")
-    shown = (column for column in studies.c if column.name not in ("runner", "heartbeat_at"))
+    visible = (column for column in studies.c if column.name not in ("runner", "heartbeat_at"))
     failed = or_(trials.c.error.is_not(None), func.coalesce(runs.c.status, "") == "failed")
     done = or_(failed, trials.c.pruned.is_not(None), func.coalesce(runs.c.status, "") == "completed")
     return select(
-        *(read if column is studies.c.state else column for column in shown),
+        *(read if column is studies.c.state else column for column in visible),
         _count().label("trials"),
         _count(done).label("done"),
         _count(failed).label("failed"),

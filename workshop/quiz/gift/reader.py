@@ -109,8 +109,8 @@ class _GiftReader:
         if set("{}") & {*before, *inside, *after}:
             pairs = text.count("{")
             problem = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
-            one = "a question has one pair, with its answers, and braces of a text are written \\{ and \\}"
-            self.leave(label, f"not taken: {problem}; {one}")
+            rule = "a question has one pair, with its answers, and braces of a text are written \\{ and \\}"
+            self.leave(label, f"not taken: {problem}; {rule}")
             return
         gap = r"\_\_\_\_\_" if self.format == "markdown" else "_____"
         question_text = before.rstrip() if not after.strip() else before + gap + after
