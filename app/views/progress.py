@@ -8,8 +8,8 @@ from workshop.core import words as say
 from workshop.course.class_progress import SAME, outlines, plan_reset
 from workshop.course.progress import Outline
 from workshop.quiz.results import spreadsheets
-from workshop.store.read_only import now
 from workshop.store.records import Identity
+from workshop.store.sessions import now
 from workshop.web import actions, classroom
 from workshop.web.class_sections import learner_cards
 from workshop.web.pages import blocks, classroom_bar, frame, learner_home

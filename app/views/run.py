@@ -17,7 +17,6 @@ from workshop.mpi.tool_interface import COUNTING
 from workshop.registry import first_workload, workloads
 from workshop.report.actions import actions as recommended
 from workshop.report.analysis import findings
-from workshop.store import run_notes
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
 from workshop.study.guided import kind
 from workshop.study.guided.kind import Answer, NumberGuess
@@ -111,7 +110,7 @@ def _note(run: RunRecord, identity: Identity) -> None:
     with st.expander("Write a note on this run", icon=":material/edit_note:"), st.form(f"note-{run.id}", border=False):
         text = st.text_area(
             "Note, which all who open this run can read",
-            run_notes.notes(frame.store(), run.id).get(author, ""),
+            frame.store().notes(run.id).get(author, ""),
             max_chars=actions.LONGEST_NOTE,
         )
         if st.form_submit_button("Save the note"):

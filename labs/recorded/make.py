@@ -38,9 +38,8 @@ from workshop.quiz import reader
 from workshop.quiz.deck import Deck, ask
 from workshop.quiz.types.choice import Choice
 from workshop.quiz.types.match import Match, Order
-from workshop.quiz.types.number import Number, Text
+from workshop.quiz.types.number import Number, Predict, Text
 from workshop.quiz.types.place import Place
-from workshop.quiz.types.predict import Predict
 from workshop.report.failures import failures, failures_of
 from workshop.sessions import client, lifecycle
 from workshop.store.records import Identity, QuizRound, RunRecord, SessionRecord

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from tests.app.conftest import Open
 from tests.app.test_pages import cards, labels, words
 from tests.web import seed
-from workshop.store.read_only import RecordingOrigin
 from workshop.store.records import SessionRecord
+from workshop.store.sessions import RecordingOrigin
 from workshop.store.store import Store
 from workshop.web import address, auth, auth_middleware, classroom
 from workshop.web.pages import classroom_bar, frame

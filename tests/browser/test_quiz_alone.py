@@ -16,7 +16,7 @@ from tests.support import limit
 from workshop.quiz import reader
 from workshop.quiz.deck import Deck
 from workshop.quiz.types.choice import Single
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.number import Predict
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
 

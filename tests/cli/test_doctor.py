@@ -167,4 +167,4 @@ def test_the_store_is_named_without_its_password(workshop_home: Path, monkeypatc
     assert not check.ok and "127.0.0.1" in check.fix and "hunter2" not in check.fix
     monkeypatch.delenv("WORKSHOP_DATABASE_URL")
     with Store.open() as store:
-        assert store.where == str(workshop_home / "workshop.db")
+        assert store.database.where == str(workshop_home / "workshop.db")

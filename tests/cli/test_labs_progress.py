@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.course import class_progress, copies
 from workshop.course import learner as of_this_machine
 from workshop.course.class_progress import outlines
-from workshop.store.read_only import RecordingOrigin, mark
+from workshop.store.sessions import RecordingOrigin, mark
 from workshop.store.store import Store
 
 FIRST, KMEANS = "0-first.ipynb", "1-kmeans.ipynb"

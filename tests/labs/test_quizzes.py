@@ -24,15 +24,14 @@ from workshop import registry
 from workshop.core.placement import THREAD_VARIABLES
 from workshop.quiz import expressions, reader, truth
 from workshop.quiz.deck import Deck, ask
-from workshop.quiz.randomisation import combinations
+from workshop.quiz.parts import combinations
 from workshop.quiz.rendering import plain
 from workshop.quiz.text_input import normalised
 from workshop.quiz.types import DrawnQuestion, Question
 from workshop.quiz.types.choice import Choice, Multiple, Poll, Single
 from workshop.quiz.types.match import Match, Order
-from workshop.quiz.types.number import Number, Text, value_of
+from workshop.quiz.types.number import Number, Predict, Text, value_of
 from workshop.quiz.types.place import Place
-from workshop.quiz.types.predict import Predict
 
 DECKS = reader.shipped()
 SEEDS = ("a", "b", "c", "d")  # of learners, for questions with numbers of their own

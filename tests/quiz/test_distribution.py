@@ -53,10 +53,6 @@ def test_numbers_are_sorted_and_not_too_many(values: list[float]) -> None:
         assert (found[0], found[-1]) == (min(values), max(values))
 
 
-def test_what_is_no_number_is_no_value() -> None:
-    assert distribution(of("number"), [2.0, float("inf"), 1.0])["values"] == [1.0, 2.0]
-
-
 def test_words_that_mean_the_same_are_one() -> None:
     right: dict[str, bool] = {"halo": True}
     found = distribution(

@@ -14,8 +14,7 @@ from workshop.quiz.deck import Deck, ask
 from workshop.quiz.parts import Tolerance
 from workshop.quiz.types import DrawnQuestion, Mark
 from workshop.quiz.types.match import ordered
-from workshop.quiz.types.number import within
-from workshop.quiz.types.predict import closeness
+from workshop.quiz.types.number import closeness, within
 
 NUMBERS = st.floats(-1e9, 1e9)
 

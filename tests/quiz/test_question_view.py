@@ -15,8 +15,7 @@ from tests.quiz.asked import answer, grade, raw, shown, solution
 from tests.quiz.decks import decks, questions
 from workshop.core.errors import BadInput
 from workshop.quiz.deck import Deck, ask
-from workshop.quiz.parts import Picture
-from workshop.quiz.randomisation import combinations
+from workshop.quiz.parts import Picture, combinations
 from workshop.quiz.types import DrawnQuestion
 
 SEEDS = st.text("abc123", min_size=1, max_size=6)

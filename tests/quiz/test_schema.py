@@ -20,7 +20,7 @@ VALIDATOR = jsonschema.Draft202012Validator(deck.schema())
 
 def test_the_file_is_fresh() -> None:
     told = "write it anew: workshop quiz schema > labs/quiz.schema.json"
-    assert json.loads(FILE.read_text()) == reader.schema(), told
+    assert json.loads(FILE.read_text()) == deck.schema(), told
     VALIDATOR.check_schema(deck.schema())
 
 

@@ -13,7 +13,7 @@ from workshop.core.placement import Placement
 from workshop.quiz import self_study, truth
 from workshop.quiz.deck import Deck
 from workshop.quiz.self_study import QuizLearner
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.number import Predict
 from workshop.store.records import Identity, Limits, SessionRecord
 from workshop.store.store import Store
 from workshop.store.tables import runs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -130,39 +131,25 @@ def test_a_server_that_went_away_and_came_back(postgres: Server) -> None:
         assert until(lambda: store.run(run).id == run, 20, "the store to answer again")
 
 
-MOUNTS = """\
-21 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
-22 21 0:40 / /home rw,relatime shared:2 - nfs4 server:/home rw,vers=4.2
-23 22 8:2 / /home/local\\040disk rw,relatime - xfs /dev/sdb1 rw
-24 21 0:41 / /scratch rw - lustre mgs@tcp:/scratch rw
-25 21 0:42 / /over rw - nfs server:/over rw
-26 25 0:43 / /over rw - tmpfs tmpfs rw
-27 21 0:44 / /mnt/ssh rw master:1 propagate_from:2 - fuse.sshfs me@host: rw
-28 21 0:45 / /snap rw - fuse.snapfuse snap rw
-a line that makes no sense
-"""
+MOUNTS = [("/", "ext4"), ("/home", "nfs4"), ("/home/local disk", "xfs"), ("/over", "nfs"), ("/over", "tmpfs")]
+
+
+def mounted(monkeypatch: pytest.MonkeyPatch, mounts: list[tuple[str, str]]) -> None:
+    found = [SimpleNamespace(mountpoint=point, fstype=kind) for point, kind in mounts]
+    monkeypatch.setattr("psutil.disk_partitions", lambda all: found)
 
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [
-        ("/", None),
-        ("/home/ada/not/yet/there", "nfs4"),
-        ("/home/local disk/ada", None),
-        ("/over/x", None),
-        ("/mnt/ssh/x", "fuse.sshfs"),
-    ],
+    [("/", None), ("/home/ada/not/yet/there", "nfs4"), ("/home/local disk/ada", None), ("/over/x", None)],
 )
-def test_network_file_systems(tmp_path: Path, path: str, kind: str | None) -> None:
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(MOUNTS)
-    assert network_filesystem(path, mounts) == kind
+def test_network_file_systems(monkeypatch: pytest.MonkeyPatch, path: str, kind: str | None) -> None:
+    mounted(monkeypatch, MOUNTS)
+    assert network_filesystem(Path(path)) == kind
 
 
 def test_a_store_on_a_network_file_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(f"21 1 8:1 / / rw - ext4 /dev/sda1 rw\n22 21 0:40 / {tmp_path}/nfs rw - nfs4 server:/home rw\n")
-    monkeypatch.setattr("workshop.store.database.network_filesystem", lambda path: network_filesystem(path, mounts))
+    mounted(monkeypatch, [("/", "ext4"), (f"{tmp_path}/nfs", "nfs4")])
     with pytest.raises(BadInput, match=r"nfs4.*local disk.*PostgreSQL") as refused:
         Store.open(f"sqlite:///{tmp_path / 'nfs' / 'workshop.db'}")
     assert one_sentence(refused)

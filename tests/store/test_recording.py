@@ -19,8 +19,8 @@ from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.sessions import client, lifecycle
 from workshop.store import recording, tables
-from workshop.store.read_only import now, recorded
 from workshop.store.records import Trial
+from workshop.store.sessions import now, recorded
 from workshop.store.store import Store
 
 Show = Callable[[Path], Store]

@@ -12,7 +12,6 @@ from workshop.core.placement import Placement
 from workshop.report import html
 from workshop.report.panels import outcome
 from workshop.report.snapshot import Snapshot
-from workshop.store import run_notes
 from workshop.store.records import Identity, Limits, Role
 from workshop.store.store import Store
 from workshop.web import actions, auth
@@ -160,8 +159,8 @@ def test_the_submitter_and_the_instructor_write_notes(store: Store, learner: Ide
         actions.write_note(store, learner, run.id, "x" * 1001)
     actions.write_note(store, learner, run.id, " <b>slow</b>\0 ")
     actions.write_note(store, instructor, run.id, "Look at rank 1.")
-    assert run_notes.notes(store, run.id) == {"submitter": "<b>slow</b>\ufffd", "instructor": "Look at rank 1."}
+    assert store.notes(run.id) == {"submitter": "<b>slow</b>\ufffd", "instructor": "Look at rank 1."}
     card = html.live(outcome.noted(Snapshot(store, run)))
     assert "<b>Ada:</b> &lt;b&gt;slow&lt;/b&gt;" in card and "<b>Instructor:</b> Look at rank 1." in card
     actions.write_note(store, learner, run.id, "")
-    assert run_notes.notes(store, run.id) == {"instructor": "Look at rank 1."}
+    assert store.notes(run.id) == {"instructor": "Look at rank 1."}

@@ -229,7 +229,7 @@ def _state_folder() -> Check:
 def _store() -> Check:
     try:
         with Store.open() as store:
-            return Check("Store", True, store.where)
+            return Check("Store", True, store.database.where)
     except WorkshopError as refused:
         return Check("Store", False, "", str(refused))
 

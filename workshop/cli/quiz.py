@@ -13,7 +13,7 @@ from workshop.cli import common, quiz_rounds
 
 if TYPE_CHECKING:
     from workshop.quiz.deck import Deck
-    from workshop.quiz.gift.texts import Loss
+    from workshop.quiz.gift.writer import Loss
     from workshop.quiz.reader import DeckProblem
     from workshop.quiz.types import DrawnQuestion
 
@@ -76,9 +76,9 @@ def check(
 @app.command()
 def schema() -> None:
     """Print the JSON schema of decks, for editors."""
-    from workshop.quiz import reader
+    from workshop.quiz.deck import schema
 
-    common.answer(reader.schema())
+    common.answer(schema())
 
 
 @app.command()
@@ -227,7 +227,7 @@ def show_deck(deck: Deck, answers: bool) -> None:
 
 
 def _question(drawn_question: DrawnQuestion, answers: bool) -> Iterator[str]:
-    from workshop.quiz.randomisation import written
+    from workshop.quiz.parts import written
     from workshop.quiz.rendering import plain
 
     question = drawn_question.question

@@ -34,7 +34,7 @@ def show_recording(file: str | None, host: str, port: str, as_json: bool) -> Non
     """Show a recording (None: the one that comes with the project) until somebody asks for an end. Raises BadInput."""
     from workshop.cli import record
     from workshop.sessions.supervisor import check_port
-    from workshop.store.read_only import recorded
+    from workshop.store.sessions import recorded
     from workshop.web.address import Dashboard
 
     if file == "":

@@ -15,7 +15,7 @@ from workshop.course import catalogue, copies, description
 from workshop.course import learner as of_this_machine
 from workshop.course.progress import Class, Outline, QuizProgress, class_progress
 from workshop.quiz.results.spreadsheets import Gradebook
-from workshop.store.read_only import now, refuse_in
+from workshop.store.sessions import now, refuse_in
 from workshop.store.store import Store
 
 SAME = 10.0  # seconds for which the labs' descriptions are taken for the same

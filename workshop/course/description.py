@@ -84,8 +84,8 @@ def parse(text: str, name: str = FILE) -> LabDescription:
         lab = LabDescription.model_validate(document)
     except ValidationError as error:
         problems += [
-            SourceProblem(yaml_files.line_of(node, mistake.path), mistake.text)
-            for mistake in mistakes(error, LabDescription, document)
+            SourceProblem(yaml_files.line_of(node, path), text)
+            for path, text in mistakes(error, LabDescription, document)
         ]
         raise BadSource(name, problems) from None
     problems += [SourceProblem(yaml_files.line_of(node, path), text) for path, text in _meaning(lab)]

@@ -10,8 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from workshop.core.errors import BadInput
 from workshop.quiz.form_errors import fault, hint
-from workshop.quiz.parts import DeckPart, Id, Line, Points, Seconds
-from workshop.quiz.randomisation import values
+from workshop.quiz.parts import DeckPart, Id, Line, Points, Seconds, values
 from workshop.quiz.types import AnyQuestion, DrawnQuestion, Question
 from workshop.store.records import QuizPlayer, QuizRound
 

@@ -81,8 +81,7 @@ def evaluate(text: str, values: Mapping[str, Any]) -> float:
     Raises ValueError with one sentence if there is no finite value: an unknown field, a division by zero, an overflow.
     """
     try:
-        value = _value(parse(text, values), values)
-        value = float(_checked(value, text))
+        value = float(_checked(_value(parse(text, values), values), text))
     except ZeroDivisionError:
         raise ValueError(f"{text!r} divides by zero") from None
     except (TypeError, OverflowError, IndexError) as error:
@@ -133,8 +132,7 @@ def _argument(node: ast.expr, values: Mapping[str, Any]) -> Any:
 
 def _number(node: ast.expr, values: Mapping[str, Any]) -> Any:
     """Evaluate an operand. Lists and texts are refused, because Python would repeat them when it multiplies."""
-    value = _value(node, values)
-    return value if isinstance(value, int | float) else _checked(value, ast.unparse(node))
+    return _checked(_value(node, values), ast.unparse(node))
 
 
 def _checked(value: Any, text: str) -> int | float:
@@ -148,9 +146,5 @@ def _member(container: Any, key: Any, name: str) -> Any:
     try:
         return container[key]
     except (KeyError, IndexError, TypeError):
-        members = (
-            f"; it has {', '.join(map(str, container))}"
-            if isinstance(container, Mapping) and len(container) <= 40
-            else ""
-        )
+        members = f"; it has {', '.join(map(str, container))}" if isinstance(container, Mapping) else ""
         raise ValueError(f"{name} has no {key}{members}") from None

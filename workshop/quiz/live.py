@@ -1,7 +1,5 @@
-"""Live rounds with a class: their states, points and rankings, as pure functions. The rooms are in
-`workshop.web.quiz`.
-
-The states of a round, and the host's possible actions. Times are seconds since the epoch, of the server's clock.
+"""Live rounds with a class: their states, the host's possible actions, points and rankings, as pure functions. The
+rooms are in `workshop.web.quiz`. Times are seconds since the epoch, of the server's clock.
 
 lobby -> question -> closed (-> discussing -> question -> closed) (-> measuring, for a prediction) -> explained
 -> ranking -> next question ... -> podium -> ended. `discussing` is for peer instruction, with a second vote on the same
@@ -63,12 +61,9 @@ class RoundState:
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> RoundState:
         """The state from the document of `as_json`; unknown names are ignored."""
-        names = {attribute.name for attribute in fields(cls)}
-        values: dict[str, Any] = {
-            name: tuple(value) if name in ("done", "skipped", "voted_twice") else value
-            for name, value in document.items()
-        }
-        return cls(**{name: value for name, value in values.items() if name in names})
+        names = document.keys() & {attribute.name for attribute in fields(cls)}
+        lists = {name: tuple(document[name]) for name in names & {"done", "skipped", "voted_twice"}}
+        return cls(**{name: document[name] for name in names} | lists)
 
     @property
     def paused(self) -> bool:
@@ -226,35 +221,30 @@ def lock(state: RoundState, locked: bool) -> RoundState:
 def possible(state: RoundState, *, measured: bool, ranked: bool, last: bool, twice: bool = False) -> tuple[str, ...]:
     """The host's possible actions. `measured`: the question's answer is measured; `ranked`: the round has rankings;
     `twice`: the class may vote twice on the question."""
-    match state.phase:
-        case "lobby":
-            actions: tuple[str, ...] = ("next",)
-        case "question":
-            actions = ("close", "resume" if state.paused else "pause", "extend", "skip")
-        case "closed":
-            actions = ("run" if measured else "explain", "reopen", "skip")
-            if twice and state.vote == 1:
-                actions = ("discuss", *actions)
-        case "discussing":
-            actions = ("vote", "extend", "skip")
-        case "measuring":
-            actions = ("run", "skip") if state.problem else ("skip",)
-        case "explained":
-            actions = ("ranking", "next", "podium") if ranked else ("next", "podium")
-        case "ranking":
-            actions = ("next", "podium")
-        case _:
-            actions = ()
-    if last:
-        actions = tuple(name for name in actions if name != "podium")  # `next` shows the podium
-    return actions if state.phase == "ended" else (*actions, "end")
+    actions: dict[str, tuple[str, ...]] = {
+        "lobby": ("next",),
+        "question": ("close", "resume" if state.paused else "pause", "extend", "skip"),
+        "closed": ("discuss", "run" if measured else "explain", "reopen", "skip"),
+        "discussing": ("vote", "extend", "skip"),
+        "measuring": ("run", "skip"),
+        "explained": ("ranking", "next", "podium"),
+        "ranking": ("next", "podium"),
+    }
+    unwanted = {
+        "discuss": not (twice and state.vote == 1),
+        "run": state.phase == "measuring" and not state.problem,
+        "ranking": not ranked,
+        "podium": last,  # `next` shows it
+        "end": state.phase == "ended",
+    }
+    return tuple(name for name in (*actions.get(state.phase, ()), "end") if not unwanted.get(name))
 
 
 def _forward(state: RoundState, questions: Sequence[str], seconds: Sequence[float], now: float) -> RoundState:
     fresh = replace(state, vote=1, opened_at=None, ends_at=None, left=None, paused_at=None, runs={}, problem="")
-    if state.position + 1 >= len(questions):
-        return _new(fresh, phase="podium")
     position = state.position + 1
+    if position >= len(questions):
+        return _new(fresh, phase="podium")
     return _new(fresh, phase="question", position=position, opened_at=now, ends_at=now + seconds[position])
 
 
@@ -278,16 +268,13 @@ def _check_seconds(seconds: Any) -> None:
         raise BadInput(f"The time is {seconds!r}; it should be 1 to {LONGEST_QUESTION:.0f} seconds.")
 
 
-BONUS = 0.5  # share of a question's points that an immediate right answer gets on top
-
-
 def points(share: float, right: bool | None, worth: float, seconds: float, limit: float, *, speed_bonus: bool) -> float:
     """The points of an answer: its right share times what the question is `worth`. With `speed_bonus`, a right answer
     gets a bonus that falls in a straight line from half of its points to nothing after `limit` seconds, the question's
     own time limit: time that the host adds gives no bonus."""
     earned = share * worth
     if speed_bonus and right and limit > 0:
-        earned *= 1 + BONUS * max(1 - seconds / limit, 0.0)
+        earned *= 1 + 0.5 * max(1 - seconds / limit, 0.0)
     return round(earned, 3)
 
 
@@ -302,9 +289,6 @@ def rules(*, speed_bonus: bool) -> str:
     )
 
 
-TOP = 10
-
-
 @dataclass(frozen=True)
 class Ranking:
     """Players by points. Place 1 is the best; players with equal points share a place, as in 1, 2, 2, 4."""
@@ -313,10 +297,10 @@ class Ranking:
     places: Mapping[int, int]
     points: Mapping[int, float]
 
-    def top(self, nicknames: Mapping[int, str], most: int = TOP) -> list[dict[str, Any]]:
+    def top(self, nicknames: Mapping[int, str]) -> list[dict[str, Any]]:
         return [
             {"place": self.places[player], "nickname": nicknames[player], "points": self.points[player]}
-            for player in self.order[:most]
+            for player in self.order[:10]
         ]
 
 
@@ -324,5 +308,5 @@ def rank(points: Mapping[int, float]) -> Ranking:
     """Rank players by their points; players with equal points keep their order."""
     rounded = {player: round(value, 3) for player, value in points.items()}
     order = tuple(sorted(rounded, key=lambda player: -rounded[player]))
-    values = [rounded[player] for player in order]
+    values = sorted(rounded.values(), reverse=True)
     return Ranking(order, {player: values.index(rounded[player]) + 1 for player in order}, rounded)

@@ -1,15 +1,12 @@
-"""Reads decks from YAML files. An error names the first mistake of each question, with file, line and advice.
-
-The decks of the labs. A deck is read again only when its file has changed.
-"""
+"""Reads decks from YAML files: an error names the first mistake of each question, with file, line and advice. A deck of
+a lab is read again only when its file has changed."""
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +17,11 @@ from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.extension import Lab
 from workshop.quiz import expressions, pictures, rendering, types
-from workshop.quiz.deck import Deck, schema
-from workshop.quiz.form_errors import DeckMistake, closest, hint, mistakes, named
-from workshop.quiz.parts import texts
-from workshop.quiz.randomisation import combinations
+from workshop.quiz.deck import Deck
+from workshop.quiz.form_errors import Mistake, hint, mistakes, named
+from workshop.quiz.parts import combinations, texts
 from workshop.quiz.types import Question
 from workshop.registry import decks, labs
-
-__all__ = ["BadDeck", "DeckProblem", "dump", "find", "parse", "read", "schema", "shipped"]
 
 LARGEST_DECK = 1024 * 1024  # bytes
 DEEPEST_LEVEL = 12  # levels
@@ -47,13 +41,12 @@ class BadDeck(BadInput):
     """The deck can't be used. The text of the error has a line for each problem."""
 
     def __init__(self, name: str, problems: tuple[DeckProblem, ...]) -> None:
-        super().__init__("\n".join(_line(name, problem) for problem in problems))
+        lines = []
+        for problem in problems:
+            line = f", line {problem.line}" if problem.line is not None else ""
+            lines.append(f"{name}{line}: {f'{problem.where}: ' if problem.where else ''}{problem.text}")
+        super().__init__("\n".join(lines))
         self.problems = problems
-
-
-def _line(name: str, problem: DeckProblem) -> str:
-    where = f", line {problem.line}" if problem.line is not None else ""
-    return f"{name}{where}: {f'{problem.where}: ' if problem.where else ''}{problem.text}"
 
 
 def shipped() -> dict[str, Path]:
@@ -65,11 +58,8 @@ def shipped() -> dict[str, Path]:
 
     by_name: dict[str, Path] = {}
     for collection in decks():
-        by_name |= {
-            path.parent.name: path
-            for path in sorted(collection.folder.glob(f"*/{FILE}"), key=place)
-            if path.parent.name not in by_name
-        }
+        for path in sorted(collection.folder.glob(f"*/{FILE}"), key=place):
+            by_name.setdefault(path.parent.name, path)
     return by_name
 
 
@@ -81,8 +71,7 @@ def find(name: str) -> Path:
     path = Path(name)
     if not path.suffix and not path.is_file():
         available = f"there are {words.listed(paths)}" if paths else "there are none here"
-        guess = f" Did you mean {near}?" if (near := closest(name, paths)) else ""
-        raise BadInput(f"There is no deck {name[:60]!r}; {available}, and any file.{guess}")
+        raise BadInput(f"There is no deck {name[:60]!r}; {available}, and any file{hint(name, paths) or '.'}")
     return path
 
 
@@ -103,9 +92,8 @@ def parse(text: str, name: str, folder: Path | None = None, thorough: bool = Fal
         node, loader = yaml_files.compose(text, DEEPEST_LEVEL)
         document = yaml_files.document(node, loader)
     except yaml_files.TooDeep as error:
-        raise BadDeck(
-            name, (DeckProblem(None, "", f"the file {error}; a deck has {DEEPEST_LEVEL} levels at most"),)
-        ) from None
+        text = f"the file {error}; a deck has {DEEPEST_LEVEL} levels at most"
+        raise BadDeck(name, (DeckProblem(None, "", text),)) from None
     except yaml_files.Unreadable as error:
         raise BadDeck(name, (DeckProblem(error.line, "", f"the file {error}".rstrip(".")),)) from None
     if node is None or not isinstance(document, dict):
@@ -121,97 +109,67 @@ def parse(text: str, name: str, folder: Path | None = None, thorough: bool = Fal
     raise BadDeck(name, tuple(sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0)))
 
 
-def _mistakes(
-    node: yaml.Node, document: Mapping[str, Any], folder: Path | None, thorough: bool
-) -> Iterator[DeckMistake]:
+def _mistakes(node: yaml.Node, document: Mapping[str, Any], folder: Path | None, thorough: bool) -> Iterator[Mistake]:
     """The mistakes outside of the questions, and the first mistake of each question."""
     yield from _heading(document)
     questions = document.get("questions")
     for place, raw in enumerate(questions if isinstance(questions, list) else []):
-        of_question = [
-            DeckMistake(("questions", place, *mistake.path), mistake.text)
-            for mistake in _question_mistakes(raw, folder, thorough)
-        ]
-        yield from sorted(of_question, key=lambda mistake: yaml_files.line_of(node, mistake.path))[:1]
+        of_question = [(("questions", place, *path), text) for path, text in _question_mistakes(raw, folder, thorough)]
+        yield from sorted(of_question, key=lambda mistake: yaml_files.line_of(node, mistake[0]))[:1]
 
 
-def _question_mistakes(raw: Any, folder: Path | None, thorough: bool) -> list[DeckMistake]:
+def _question_mistakes(raw: Any, folder: Path | None, thorough: bool) -> list[Mistake]:
     """Mistakes of a question: those of its form; where there is none, the first one of its content."""
     if not isinstance(raw, Mapping):
-        return [DeckMistake((), f"{str(raw)[:60]!r} is no question; it should have id, type and text")]
+        return [((), f"{str(raw)[:60]!r} is no question; it should have id, type and text")]
     classes, name = types.CLASSES, raw.get("type")
     kind = classes.get(name) if isinstance(name, str) else None
     if kind is None:
         was = "missing" if name is None else repr(str(name)[:60])
         text = f"type is {was}; it should be one of {words.listed(classes)}{hint(str(name), classes)}"
-        return [DeckMistake(("type",), text)]
+        return [(("type",), text)]
     try:
         question = kind.model_validate(raw)
     except ValidationError as error:
         return mistakes(error, kind, raw)
-    of_content = list(islice(_content_mistakes(question, folder), 1))
+    # Those behind the first may follow from it.
+    of_content = list(islice(chain(_texts(question), _picture(question, folder), question.problems()), 1))
     if thorough and not of_content:
         try:
-            of_content = [DeckMistake(path, text) for path, text in islice(question.slow_problems(), 1)]
+            return list(islice(question.slow_problems(), 1))
         except WorkshopError as error:
-            of_content = [DeckMistake(("right",), str(error))]
+            return [(("right",), str(error))]
     return of_content
 
 
-def _content_mistakes(question: Question, folder: Path | None) -> Iterator[DeckMistake]:
-    """Mistakes in the content; `folder` contains the deck's pictures. Those behind the first may follow from it."""
-    yield from _texts(question)
-    yield from _picture(question, folder)
-    yield from _code(question)
-    yield from question.problems()
-
-
-def _texts(question: Question) -> Iterator[DeckMistake]:
+def _texts(question: Question) -> Iterator[Mistake]:
     """Report unreadable formulas, names without a number, and numbers that no text uses."""
     numbers = next(combinations(question.numbers), {})
     used: set[str] = set()
     for path, text in texts(question):
         if text and not text.strip():
-            yield DeckMistake(path, f"{named(path)} is empty; it should say something")
+            yield path, f"{named(path)} is empty; it should say something"
         names = rendering.names(text)
         used |= names | rendering.names_in_formulas(text)
         for name in sorted(names - question.numbers.keys()):
             usable = [number for number in question.numbers if number not in expressions.FUNCTIONS]
             available = f"they are {words.listed(usable)}" if usable else "it has none"
-            yield DeckMistake(
-                path,
-                f"{{{name}}} is none of this question's numbers; {available}, and code goes between backticks"
-                f"{hint(name, usable)}",
-            )
-        for problem in rendering.problems(text, numbers):
-            yield DeckMistake(path, problem)
+            advice = f"{available}, and code goes between backticks{hint(name, usable)}"
+            yield path, f"{{{name}}} is none of this question's numbers; {advice}"
+        yield from ((path, problem) for problem in rendering.problems(text, numbers))
     for name in sorted(question.numbers.keys() - used):
-        yield DeckMistake(("numbers", name), f"no text uses {name}; write it as {{{name}}}, or remove it")
+        yield ("numbers", name), f"no text uses {name}; write it as {{{name}}}, or remove it"
 
 
-def _picture(question: Question, folder: Path | None) -> Iterator[DeckMistake]:
+def _picture(question: Question, folder: Path | None) -> Iterator[Mistake]:
     if question.picture is not None:
         try:
             pictures.load(folder, question.picture)
         except BadInput as error:
-            yield DeckMistake(("picture", "file"), str(error).rstrip("."))
+            yield ("picture", "file"), str(error).rstrip(".")
 
 
-def _code(question: Question) -> Iterator[DeckMistake]:
-    if not question.check:
-        return
-    try:
-        tree = ast.parse(question.check)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        where = f" (its line {error.lineno}: {error.msg})" if isinstance(error, SyntaxError) else ""
-        yield DeckMistake(("check",), f"check is no Python{where}; it should be code that leaves `answer`")
-        return
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    if "answer" not in names:
-        yield DeckMistake(("check",), "check leaves no `answer`; it should set it to the right answer")
-
-
-def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
+def _heading(document: Mapping[str, Any]) -> Iterator[Mistake]:
     """Mistakes outside of the questions. Valid questions take the place of the deck's, which are checked separately."""
     questions = document.get("questions")
     placeholders = [
@@ -224,24 +182,21 @@ def _heading(document: Mapping[str, Any]) -> Iterator[DeckMistake]:
     except ValidationError as error:
         yield from mistakes(error, Deck, document)
     if isinstance(about := document.get("about"), str):
-        for problem in rendering.problems(about):
-            yield DeckMistake(("about",), problem)
+        yield from ((("about",), problem) for problem in rendering.problems(about))
         for name in sorted(rendering.names(about)):
-            yield DeckMistake(
-                ("about",), f"{{{name}}} is no number; only questions have some, and code is in backticks"
-            )
+            yield ("about",), f"{{{name}}} is no number; only questions have some, and code is in backticks"
 
 
-def _problems(node: yaml.Node, document: Mapping[str, Any], deck_mistakes: Iterable[DeckMistake]) -> list[DeckProblem]:
+def _problems(node: yaml.Node, document: Mapping[str, Any], deck_mistakes: Iterable[Mistake]) -> list[DeckProblem]:
     """Mistakes with their lines and questions."""
     problems = []
-    for mistake in deck_mistakes:
+    for path, text in deck_mistakes:
         where = ""
-        if len(mistake.path) > 1 and mistake.path[0] == "questions":
-            raw = document["questions"][mistake.path[1]]
+        if len(path) > 1 and path[0] == "questions":
+            raw = document["questions"][path[1]]
             name = raw.get("id") if isinstance(raw, Mapping) else None
-            where = f"question {name[:60] if isinstance(name, str) and name else int(mistake.path[1]) + 1}"
-        problems.append(DeckProblem(yaml_files.line_of(node, mistake.path), where, mistake.text.rstrip(".")))
+            where = f"question {name[:60] if isinstance(name, str) and name else int(path[1]) + 1}"
+        problems.append(DeckProblem(yaml_files.line_of(node, path), where, text.rstrip(".")))
     return problems
 
 

@@ -1,12 +1,9 @@
 r"""Markdown of decks as HTML for browsers, and as plain text.
 
 The dialect is CommonMark with tables, and with formulas between dollars. HTML in the text is shown as text. A link is
-shown as its words and its address. Pictures in the text are not shown; a question has a field for its picture.
-
-Formulas as MathML, which browsers show without a script.
-
-latex2mathml reads the formula. Its tree is checked against an allowlist of elements and attributes, because
-latex2mathml passes on markup inside of \text, addresses of \href and styles unchanged.
+shown as its words and its address. Pictures in the text are not shown; a question has a field for its picture. Formulas
+become MathML; latex2mathml's tree is checked against an allowlist of elements and attributes, because latex2mathml
+passes on markup inside of \text, addresses of \href and styles unchanged.
 """
 
 from __future__ import annotations
@@ -26,7 +23,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-from workshop.quiz.randomisation import written
+from workshop.quiz.parts import written
 
 HEADING = "h4"  # for headings of all levels, because a question is below the page's own headings
 _NUMBER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -175,7 +172,6 @@ class _Renderer(RendererHTML):
             return f"<code>{escape(token.markup + latex + token.markup, quote=False)}</code>"
 
 
-LONGEST_FORMULA = 1000  # characters
 # The number of children of each MathML element; None: any number. From MathML Core, section 3.
 _CHILDREN: dict[str, int | None] = {
     **dict.fromkeys(("math", "mrow", "mstyle", "mpadded", "mphantom", "menclose", "msqrt", "mtable", "mtr", "mtd")),
@@ -194,12 +190,11 @@ _ATTRIBUTES = {
 def mathml(latex: str, block: bool = False) -> str:
     """A formula as a <math> element; `block`: on a separate line. Raises ValueError with one sentence if it is
     unreadable, or uses links or styles."""
-    if len(latex) > LONGEST_FORMULA:
-        raise ValueError(f"a formula has at most {LONGEST_FORMULA} characters, not {len(latex)}")
     try:
         formula = Converter(display="block" if block else "inline").convert_to_element(latex)
     except Exception as error:  # latex2mathml raises errors of many kinds, also Python's own
-        raise ValueError(f"the formula {_short(latex)} can't be read ({_reason(error)})") from None
+        why = re.sub("([A-Z])", r" \1", type(error).__name__).lower().strip().removesuffix(" error")
+        raise ValueError(f"the formula {_short(latex)} can't be read ({why})") from None
     for element in formula.iter():
         tag = element.tag
         unknown = [name for name in (tag, *element.attrib) if name not in (*_CHILDREN, *_ATTRIBUTES, "xmlns")]
@@ -212,12 +207,6 @@ def mathml(latex: str, block: bool = False) -> str:
         if tag in ("mi", "mo") and element.text.startswith("\\") and len(element.text) > 1:
             raise ValueError(f"the formula {_short(latex)} has {element.text} in it, which isn't known")
     return tostring(formula, encoding="unicode", short_empty_elements=False)
-
-
-def _reason(error: Exception) -> str:
-    """The reason from the name of latex2mathml's error, which has no text: NoAvailableTokensError."""
-    words = "".join(f" {character.lower()}" if character.isupper() else character for character in type(error).__name__)
-    return words.strip().removesuffix(" error")
 
 
 def _short(latex: str) -> str:

@@ -22,13 +22,12 @@ from workshop.quiz.parts import Picture
 from workshop.quiz.rendering import html, plain
 from workshop.quiz.truth import Truth
 from workshop.quiz.types import DrawnQuestion, Mark, Question
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.number import Predict
 from workshop.sessions import lifecycle
 from workshop.store.records import Identity, QuizAnswer, QuizPlayer, QuizRound, RunRecord
 from workshop.store.store import Store
 
 KIND = "alone"
-LINE = 120  # characters of a question in a list
 ANSWERED = "You have answered this question already; the first answer counts."
 Source = Callable[[Question, Picture], str]  # the address from which a browser gets a question's picture
 SAVED = "Your prediction is kept"
@@ -111,9 +110,8 @@ class SelfStudy:
         value = variant.question.read(variant, raw)
         mark = None if variant.question.measured else variant.question.grade(variant, value)
         points = {} if mark is None else self._worth(variant, mark)
-        record = QuizAnswer(
-            self.round.id, question_id, self.player.id, self.player.nickname, value, time.time(), None, **points
-        )
+        player = self.player
+        record = QuizAnswer(self.round.id, question_id, player.id, player.nickname, value, time.time(), None, **points)
         if self.store.keep_answers([record]) != [True]:
             raise BadInput(ANSWERED)
 
@@ -138,14 +136,8 @@ class SelfStudy:
         """One question for a browser, as JSON; it reveals the right answer only after the learner's answer."""
         variant = self.variant(question_id)
         question: Any = variant.question  # a Predict, where it is measured
-        document: dict[str, Any] = {
-            "shown": question.view(variant, lambda picture: source(question, picture)),
-            "answer": None,
-            "mark": None,
-            "solution": None,
-            "measuring": None,
-            "truth": None,
-        }
+        document: dict[str, Any] = dict.fromkeys(("answer", "mark", "solution", "measuring", "truth"))
+        document["shown"] = question.view(variant, lambda picture: source(question, picture))
         record = self.answers().get(question_id)
         if record is None:
             return document
@@ -178,8 +170,8 @@ class SelfStudy:
             return state | {"problem": measured.problem}
         latest = truth.latest(self.store, question, self.learner.runs_owner)
         if going := [run for run in latest.values() if not run.ended]:
-            doing = {"queued": "waiting for its turn"}
-            sentence = words.listed(f"run {run.id} ({doing.get(run.status, 'running')})" for run in going)
+            doing = {"queued": "waiting for its turn", "running": "running"}
+            sentence = words.listed(f"run {run.id} ({doing[run.status]})" for run in going)
             return state | {
                 "words": f"{SAVED}; it is checked when {sentence} {words.verb(len(going))} done.",
                 "progress": (round(sum(map(_done, latest.values())), 3), len(question.runs)),
@@ -211,7 +203,7 @@ class SelfStudy:
         text = plain(question.text, self.variant(question.id).numbers)
         return {
             "id": question.id,
-            "text": shorten(text, LINE, placeholder=" …"),
+            "text": shorten(text, 120, placeholder=" …"),
             "answered": answer is not None,
             "judged": answer is not None and answer.share is not None,
             "right": answer.right if answer else None,
@@ -239,16 +231,13 @@ class SelfStudy:
         return {**self.view(question, source), "state": self.state()}
 
     def score(self) -> DeckProgress:
-        answers = self.answers()
-        ids = [question.id for question in self.deck.questions]
-        wrong = [id for id in ids if id in answers and answers[id].right is False]
-        return DeckProgress(
-            len(self.deck.questions),
-            len(answers),
-            sum(answer.points or 0.0 for answer in answers.values()),
-            sum(map(self.deck.points_of, self.deck.questions)),
-            tuple(wrong),
+        answers, questions = self.answers(), self.deck.questions
+        points = sum(answer.points or 0.0 for answer in answers.values())
+        wrong = (
+            question.id for question in questions if question.id in answers and answers[question.id].right is False
         )
+        total = sum(map(self.deck.points_of, questions))
+        return DeckProgress(len(questions), len(answers), points, total, tuple(wrong))
 
     def start_over(self) -> SelfStudy:
         """Begin the next attempt, with other numbers and no answers; the store keeps this one."""
@@ -290,9 +279,8 @@ def _version(deck: Deck) -> str:
 
 def _round(store: Store, deck: Deck, version: str) -> QuizRound | None:
     """The oldest round of this version, so that two people who begin at the same time get the same round."""
-    return next(
-        (quiz_round for quiz_round in reversed(store.rounds(KIND, deck.deck)) if quiz_round.seed == version), None
-    )
+    rounds = reversed(store.rounds(KIND, deck.deck))
+    return next((quiz_round for quiz_round in rounds if quiz_round.seed == version), None)
 
 
 def _newest(store: Store, quiz_round: QuizRound, learner: QuizLearner) -> QuizPlayer | None:

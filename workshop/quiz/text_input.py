@@ -28,12 +28,9 @@ _AMBIGUOUS = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}")
 
 
 def number(raw: Any, unit: str = "") -> float:
-    """Read a typed number: 1.5, 1,5, -2, 1e3, 1 000, 1'000, 1,234.5, 1.234,5, with the question's unit or without.
-
-    A single point is always a decimal point. A single comma is a decimal comma, but 1,500 is ambiguous and refused.
-    Units are never converted: any other unit is refused, so 25 % is accepted only if the unit is %. Raises BadInput
-    with one sentence.
-    """
+    """Read a typed number: 1.5, 1,5, -2, 1e3, 1 000, 1'000, 1,234.5, 1.234,5, with the question's unit or without;
+    other units are refused. A single point is a decimal point, a single comma a decimal comma, but 1,500 is ambiguous
+    and refused. Raises BadInput with one sentence."""
     if isinstance(raw, bool) or not isinstance(raw, int | float | str):
         raise BadInput("That is no number; it should be one such as 1.5 or 1e3.")
     if isinstance(raw, int | float):

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.quiz import expressions
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.parts import RunWanted
+from workshop.quiz.types.number import Predict
 from workshop.registry import workload, workload_title
 from workshop.sessions import client
 from workshop.store.records import Identity, RunRecord, RunStatus, SessionRecord
@@ -19,15 +20,6 @@ from workshop.store.store import Store
 
 MAX_GAP = 600.0  # seconds between runs; after a longer time the load of the machine may differ
 PAGE = 100  # runs per query
-
-
-class RequiredRun(NamedTuple):
-    """A run that a question needs; `name` is the run's name in the question."""
-
-    name: str
-    workload: str
-    params: dict[str, Any]
-    placement: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -39,30 +31,24 @@ class Truth:
     words: str  # how it was measured: the runs and their durations
 
 
-def required_runs(question: Predict) -> list[RequiredRun]:
-    """The runs from which the answer is computed, with the params and placement fields of the question, in the form in
-    which runs keep them.
-
-    Raises BadInput if a workload isn't installed, or can't be run with these params or on this placement.
-    """
-    runs = []
+def required_runs(question: Predict) -> dict[str, RunWanted]:
+    """The runs from which the answer is computed, with params and placement fields in the form in which runs keep
+    them. Raises BadInput if a workload isn't installed, or can't be run with these params or on this placement."""
+    runs = {}
     for name, run in question.runs.items():
         params = workload(run.workload).check(run.params).model_dump(mode="json")
         placement = Placement.parse(run.placement).as_json()
         params, placement = {key: params[key] for key in run.params}, {key: placement[key] for key in run.placement}
-        runs.append(RequiredRun(name, run.workload, params, placement))
+        runs[name] = RunWanted(workload=run.workload, params=params, placement=placement)
     return runs
 
 
 def latest(
     store: Store, question: Predict, identity_id: int | None, status: RunStatus | None = None
 ) -> dict[str, RunRecord]:
-    """An identity's newest runs that match the required runs, by name; missing runs are omitted.
-
-    A run matches if it has the workload, and all params and placement fields of the requirement; other params may
-    differ. Identity None has the runs of the command line and of the instructor. Without a `status`, runs that are
-    completed or under way come before failed ones. Raises BadInput as `required_runs` does.
-    """
+    """An identity's newest runs with the workload, params and placement fields of the required runs, by name; missing
+    runs are omitted. Identity None has the runs of the command line and of the instructor. Without a `status`, runs
+    that are completed or under way come before failed ones. Raises BadInput as `required_runs` does."""
     runs: dict[str, RunRecord] = {}
     failed: dict[str, RunRecord] = {}
     for name, run in _fitting(store, question, identity_id, status):
@@ -78,15 +64,15 @@ def _fitting(
 ) -> Iterator[tuple[str, RunRecord]]:
     """An identity's matching runs, the newest of each workload first, with the name of the required run."""
     required = required_runs(question)
-    for workload_name in dict.fromkeys(run.workload for run in required):
+    for workload_name in dict.fromkeys(run.workload for run in required.values()):
         before: int | None = None
         while runs := store.runs(None, workload_name, status, limit=PAGE, before_id=before):
             for run in (record for record in runs if record.identity_id == identity_id):
-                yield from ((requirement.name, run) for requirement in required if _fits(run, requirement))
+                yield from ((name, run) for name, requirement in required.items() if _fits(run, requirement))
             before = runs[-1].id
 
 
-def _fits(run: RunRecord, requirement: RequiredRun) -> bool:
+def _fits(run: RunRecord, requirement: RunWanted) -> bool:
     return (
         run.workload == requirement.workload
         and all(run.params.get(key) == value for key, value in requirement.params.items())
@@ -101,24 +87,21 @@ def submit(
     identity: Identity | None,
     have: Mapping[str, int] | None = None,
 ) -> dict[str, int]:
-    """Put the required runs into a session's queue, except those in `have`; with the session's MPI and on its hosts.
-    Return the ids of the submitted runs, by name.
-
-    The number of a learner's unfinished runs is limited: the rest can be submitted when these runs are done. Raises
-    BadInput if none can be submitted.
-    """
+    """Put the required runs into a session's queue, except those in `have`; return the ids by name. A learner's
+    unfinished runs are limited: the rest can be submitted later. Raises BadInput if none can be submitted."""
     submitted: dict[str, int] = {}
     mpi = session.placement.get("mpi", "openmpi")
-    for name, workload_name, params, placement in required_runs(question):
+    for name, run in required_runs(question).items():
         if name in (have or {}):
             continue
         try:
-            run = client.submit(store, session, workload_name, params, {"mpi": mpi, **placement}, identity=identity)
+            placement = {"mpi": mpi, **run.placement}
+            queued = client.submit(store, session, run.workload, run.params, placement, identity=identity)
         except BadInput:
             if submitted:
                 break
             raise
-        submitted[name] = run.id
+        submitted[name] = queued.id
     return submitted
 
 
@@ -157,7 +140,7 @@ def _gap_note(runs: list[RunRecord]) -> str:
 
 def metrics(run: RunRecord) -> dict[str, Any]:
     """The values of a run for an expression: its metrics, and its duration as `seconds` if no metric has that name."""
-    return {**({} if (lasted := _lasted(run)) is None else {"seconds": lasted}), **run.metrics}
+    return ({} if (lasted := _lasted(run)) is None else {"seconds": lasted}) | run.metrics
 
 
 def described(run: RunRecord) -> str:

@@ -21,8 +21,8 @@ from workshop.report.sentences import rest_words, waits_for
 from workshop.report.verdict import verdict
 from workshop.sessions import measurement_lock
 from workshop.sessions.launchers import site
-from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
+from workshop.store.sessions import refuse_in
 from workshop.store.store import Store
 
 # What a learner may set on ranks: knobs of threads and libraries, nothing that names a file, loads or starts anything.

@@ -24,8 +24,8 @@ from workshop.mpi import REFUSES
 from workshop.registry import workload
 from workshop.sessions import client, leftovers
 from workshop.sessions.launchers import site
-from workshop.store.read_only import refuse_in
 from workshop.store.records import Limits, RunRecord, SessionRecord, SessionState
+from workshop.store.sessions import refuse_in
 from workshop.store.store import Store
 
 READY = 150.0  # seconds within which a session must be ready: ranks that were late are started twice

@@ -11,10 +11,11 @@ import re
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil
 from sqlalchemy import (
     URL,
     Column,
@@ -22,6 +23,8 @@ from sqlalchemy import (
     Engine,
     Index,
     Insert,
+    Row,
+    Select,
     Table,
     create_engine,
     event,
@@ -128,6 +131,13 @@ class Database:
         with self._worded(), (self._durable if durable else self._writer).begin() as connection:
             yield connection
 
+    def by_id(self, query: Select[Any], number: int) -> Row[Any] | None:
+        """The row for which the query's parameter `wanted` is this id; None without one."""
+        if not 0 < number < 2**31:  # PostgreSQL's integers end there
+            return None
+        with self.reading() as connection:
+            return connection.execute(query, {"wanted": number}).first()
+
     @contextmanager
     def _worded(self) -> Iterator[None]:
         """Say in one sentence that a database is full, locked, damaged or gone; other errors pass."""
@@ -203,21 +213,13 @@ class Database:
         holds stays."""
         new = [part for version, parts in tables.SINCE.items() if version > stored_version for part in parts]
         missing = [part for part in new if isinstance(part, Table)]
-        others = set(inspect(connection).get_table_names()) & {table.name for table in missing}
-        if others:
-            raise BadInput(
-                f"The store {self.where} of version {stored_version} has tables of something else "
-                f"({', '.join(sorted(others))}); give the workshop a database of its own."
-            )
         tables.metadata.create_all(connection, missing)
-        columns = [part for part in new if isinstance(part, Column)]
-        for column in (
-            new_column for new_column in columns if new_column.table not in missing
-        ):  # those just made are whole
-            kind = column.type.compile(connection.dialect)
-            connection.execute(text(f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind}"))
-        for index in (part for part in new if isinstance(part, Index)):
-            index.create(connection)
+        for part in new:
+            if isinstance(part, Column) and part.table not in missing:  # those just made are whole
+                kind = part.type.compile(connection.dialect)
+                connection.execute(text(f"ALTER TABLE {part.table.name} ADD COLUMN {part.name} {kind}"))
+            elif isinstance(part, Index):
+                part.create(connection)
         for name in (name for version, names in tables.UNTIL.items() if version > stored_version for name in names):
             connection.execute(text(f"DROP TABLE IF EXISTS {name}"))
         if stored_version < 9:  # since then the progress of this machine's root has no login name
@@ -237,11 +239,8 @@ class Database:
         deadline = time.monotonic() + BUSY
         while True:
             try:
-                connection = self._engine.raw_connection()
-                try:
+                with closing(self._engine.raw_connection()) as connection:
                     (mode,) = connection.cursor().execute("PRAGMA journal_mode = WAL").fetchone()
-                finally:
-                    connection.close()
             except sqlite3.DatabaseError as error:
                 if "locked" not in str(error) or time.monotonic() > deadline:
                     raise DatabaseError("PRAGMA journal_mode", None, error) from error
@@ -277,8 +276,7 @@ def _parse(url: str) -> URL:
 def _sqlite(url: URL) -> Engine:
     """An engine on a SQLite file. Raises BadInput where such a file can't be kept."""
     file = Path(url.database or "").expanduser().absolute()
-    kind = network_filesystem(file.parent)
-    if kind:
+    if kind := network_filesystem(file.parent):
         raise BadInput(
             f"{file.parent} is on a network file system ({kind}), where SQLite loses data; set WORKSHOP_HOME to a "
             "folder on a local disk (for instance under /tmp or /var/tmp), or WORKSHOP_DATABASE_URL to a PostgreSQL "
@@ -324,8 +322,6 @@ def _postgresql(url: URL) -> Engine:
     return engine
 
 
-MOUNTS = Path("/proc/self/mountinfo")
-
 # Processes on them don't share memory-mapped pages or locks reliably, which SQLite's write-ahead log lives on.
 NETWORK = re.compile(
     r"nfs\d?|cifs|smb\d?|smbfs|lustre|gpfs|beegfs\w*|ceph|glusterfs|afs|ncpfs|9p|panfs|pvfs2|orangefs|wekafs|davfs"
@@ -333,23 +329,10 @@ NETWORK = re.compile(
 )
 
 
-def network_filesystem(path: Path | str, mounts: Path = MOUNTS) -> str | None:
-    """The type of the network file system of `path`, which may not exist yet. None for a local one, and where the
-    kernel doesn't tell."""
-    place = Path(path).expanduser().resolve()
-    try:
-        lines = mounts.read_text().splitlines()
-    except OSError:
-        return None
-    best, kind = -1, ""
-    for line in lines:
-        # Fields as in proc(5): the mount point is the fifth, the type comes first behind " - ".
-        before, _, after = line.partition(" - ")
-        fields = before.split()
-        if len(fields) < 5 or not after:
-            continue
-        point = Path(re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), fields[4]))
-        # Of two mounts on one point the later hides the earlier.
-        if place.is_relative_to(point) and len(point.parts) >= best:
-            best, kind = len(point.parts), after.split()[0]
+def network_filesystem(path: Path) -> str | None:
+    """The type of the network file system of `path`, which may not exist yet. None for a local one."""
+    place = path.resolve()
+    mounts = [mount for mount in psutil.disk_partitions(all=True) if place.is_relative_to(mount.mountpoint)]
+    # Of two mounts on one point the later hides the earlier.
+    kind = max(reversed(mounts), key=lambda mount: len(mount.mountpoint)).fstype if mounts else ""
     return kind if NETWORK.fullmatch(kind) else None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, and_, bindparam, case, func, select, true
@@ -86,7 +87,7 @@ class Events:
         limit: int = 100_000,
     ) -> list[Event]:
         """Events in the order of arrival: the first `limit` whose id is above `after`."""
-        query = _select().where(events.c.run_id == run_id, events.c.id > after).order_by(events.c.id).limit(limit)
+        query = _SELECT.where(events.c.run_id == run_id, events.c.id > after).order_by(events.c.id).limit(limit)
         if names is not None:
             query = query.where(_names.c.name.in_(list(names)))
         if rank is not None:
@@ -126,12 +127,9 @@ class Events:
         return dict(totals)
 
     def series(self, run_id: int, name: str, points: int = 400, until: float = math.inf) -> list[Series]:
-        """The events of one name for plots (`until` a time), one series per rank.
-
-        A rank with at most `points` events (2 to 2,000) has a point for each event. Otherwise each of `points` equal
-        spans of steps has one point. Events without steps are divided by time, and a point's step is the number of
-        events before it. Values that aren't numbers are left out; a span with only such values is NaN.
-        """
+        """The events of one name for plots (`until` a time), one series per rank: a point for each of at most `points`
+        events (2 to 2,000), otherwise one for each of `points` equal spans of steps. Events without steps are divided
+        by time, and a point's step is the number of events before it. A span without numbers is NaN."""
         points = min(max(points, 2), SPANS)
         with self.database.reading() as connection:
             name_id = connection.scalar(select(names.c.id).where(names.c.name == name))
@@ -146,11 +144,9 @@ class Events:
 
 _names = names  # `Events.events` has an argument of this name
 
-
-def _select() -> Any:
-    return select(events.c.rank, events.c.time, names.c.name, events.c.step, events.c.value, events.c.id).join_from(
-        events, names, events.c.name_id == names.c.id
-    )
+_SELECT = select(events.c.rank, events.c.time, names.c.name, events.c.step, events.c.value, events.c.id).join_from(
+    events, names, events.c.name_id == names.c.id
+)
 
 
 def _of_run(run_id: int, until: float) -> ColumnElement[bool]:
@@ -184,9 +180,8 @@ def _add_to_run(connection: Connection, run_id: int, new_batches: Sequence[Batch
     last = connection.scalar(_LAST, {"wanted": run_id})
     if last is None:
         raise BadInput(f"There is no run {run_id}.")
-    by_key = {
-        (rank, number): values for _, rank, number, values in reversed(new_batches)
-    }  # of equal ones the first counts
+    # Of equal ones the first counts.
+    by_key = {(rank, number): values for _, rank, number, values in reversed(new_batches)}
     these = {"wanted": run_id, "numbers": list({number for _, number in by_key})}
     before = connection.execute(_BEFORE, these).all()
     new = {key: values for key, values in sorted(by_key.items()) if key not in set(before)}
@@ -221,13 +216,10 @@ def _write(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> None:
 
 def _series(connection: Connection, of_name: Any, name: str, rank: int, points: int) -> Series:
     of_rank = and_(of_name, events.c.rank == rank)
-    all_of_few = (
-        select(events.c.step, events.c.time, events.c.value)
-        .where(of_rank)
-        .order_by(events.c.step, events.c.time)
-        .limit(points + 1)
-    )
-    rows = connection.execute(all_of_few).all()
+    columns = (events.c.step, events.c.time)
+    rows = connection.execute(
+        select(*columns, events.c.value).where(of_rank).order_by(*columns).limit(points + 1)
+    ).all()
     if len(rows) > points:
         return _thinned(connection, of_rank, name, rank, points)
     values = [_number(row.value) for row in rows]
@@ -261,20 +253,14 @@ def _thinned(connection: Connection, of_rank: Any, name: str, rank: int, points:
         each = here.lateral()
         spanned = select(each).join_from(spans, each, true()).where(spans.c.n < points, each.c.events > 0)
         spanned = spanned.order_by(spans.c.n)
-    series, count = Series(name, rank, 0), 0
-    for row in connection.execute(spanned):
-        count += row.events
-        series.steps.append(count - 1 if row.step is None else row.step)
-        series.times.append(row.time)
-        series.lows.append(_number(row.low))
-        series.means.append(_number(row.sum) / max(row.numbers, 1))
-        series.highs.append(_number(row.high))
-    return Series(name, rank, count, series.steps, series.times, series.lows, series.means, series.highs)
+    rows = connection.execute(spanned).all()
+    counts = list(accumulate(row.events for row in rows))
+    steps = [count - 1 if row.step is None else row.step for row, count in zip(rows, counts, strict=True)]
+    lows, highs = ([_number(value) for value in column] for column in ([r.low for r in rows], [r.high for r in rows]))
+    means = [_number(row.sum) / max(row.numbers, 1) for row in rows]
+    return Series(name, rank, counts[-1] if rows else 0, steps, [row.time for row in rows], lows, means, highs)
 
 
-def _ends(connection: Connection, of_rank: Any, column: Any) -> tuple[Any, Any]:
+def _ends(connection: Connection, of_rank: Any, column: Any) -> Iterator[Any]:
     """The least and the greatest value of a column, each by one step into the index; None where all are null."""
-    return (
-        connection.scalar(select(func.min(column)).where(of_rank)),
-        connection.scalar(select(func.max(column)).where(of_rank)),
-    )
+    return (connection.scalar(select(end(column)).where(of_rank)) for end in (func.min, func.max))

@@ -1,21 +1,17 @@
-"""The people who logged in to the dashboard, and small settings.
-
-Nicknames in their visible form.
-
-The roster of a class in the store: presence, last actions, requests for help, and the removal of all names.
-"""
+"""The people who logged in to the dashboard: their nicknames, presence, last actions, requests for help, and the
+removal of all names; and small settings."""
 
 from __future__ import annotations
 
-import random
 import secrets
 import time
 import unicodedata
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
 from hashlib import sha256
+from itertools import chain, count
 
-from sqlalchemy import ColumnElement, Connection, Select, String, bindparam, cast, literal, select, union
+from sqlalchemy import Column, ColumnElement, Connection, String, bindparam, cast, literal, select, union
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
@@ -23,11 +19,8 @@ from workshop.store.records import Attendance, Identity, Role
 from workshop.store.tables import INSTRUCTOR, guesses, identities, progress, quiz_players, runs, settings, studies
 
 LONGEST_NICKNAME = 30
-COUNTED = 99  # people of one nickname who get the next number behind it; later ones get a number that is drawn
 STAY = 30 * 86400.0  # seconds for which a cookie is valid
 _ANYBODY: tuple[Role, ...] = ("instructor", "learner", "player")
-_SOME = 500  # values in a query: databases take so many
-_CANDIDATES = 50  # numbers that are drawn and looked up at once
 _NOTEBOOK = "notebook:"  # no hash of a cookie begins so: nobody comes in by it
 
 
@@ -51,13 +44,9 @@ class Identities:
 
     def valid_tokens(self, token_hashes: Iterable[str]) -> set[str]:
         """The hashes among these whose tokens let somebody in."""
-        hashes, valid = list(token_hashes), set[str]()
         logged_in = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
         with self.database.reading() as connection:
-            for begin in range(0, len(hashes), _SOME):
-                some = hashes[begin : begin + _SOME]
-                valid.update(connection.scalars(logged_in.where(identities.c.token_hash.in_(some))))
-        return valid
+            return set(connection.scalars(logged_in.where(identities.c.token_hash.in_(list(token_hashes)))))
 
     def former_identity(self, token_hash: str) -> Identity | None:
         """The identity that is or was logged in with the token of this hash and did not log out."""
@@ -67,14 +56,9 @@ class Identities:
     def let_in_again(self, former_hash: str, token_hash: str, role: Role, nickname: str) -> Identity | None:
         """Give an identity a new token in place of the former one. Returns None where no identity with this role and
         nickname had it."""
-        conditions = (
-            identities.c.token_hash == former_hash,
-            identities.c.role == role,
-            identities.c.nickname == nickname,
-        )
-        values = {"token_hash": token_hash, "let_in_at": time.time()}
+        this = identities.update().filter_by(token_hash=former_hash, role=role, nickname=nickname)
         with self.database.writing() as connection:
-            if connection.execute(identities.update().where(*conditions).values(**values)).rowcount == 0:
+            if connection.execute(this.values(token_hash=token_hash, let_in_at=time.time())).rowcount == 0:
                 return None
             tell_changed(connection)
             return _find(connection, token_hash)
@@ -140,107 +124,6 @@ class Identities:
         with self.database.writing() as connection:
             _set(connection, key, value)
 
-
-_TICKET = "ticket:"  # keys of the settings
-_CHANGES = "logged_out"
-
-
-def numbered(connection: Connection, nickname: str, column: ColumnElement[str], among: Select[str]) -> str:
-    """The nickname, with a number where the rows `among` have it already; `column` has their nicknames. It takes one
-    query for any number of people, and a few more where more than `COUNTED` have the nickname.
-
-    Random numbers get longer until one is free, so nobody can block a nickname.
-    """
-    names, digits = [nickname, *(_behind(nickname, number) for number in range(2, COUNTED + 1))], len(str(COUNTED))
-    while (free := _first_free(connection, names, column, among)) is None:
-        digits += 1
-        names = [
-            _behind(nickname, number) for number in random.sample(range(10 ** (digits - 1), 10**digits), _CANDIDATES)
-        ]
-    return free
-
-
-def _first_free(
-    connection: Connection, names: Sequence[str], column: ColumnElement[str], among: Select[str]
-) -> str | None:
-    used = set(connection.scalars(among.where(column.in_(names))))
-    return next((name for name in names if name not in used), None)
-
-
-def _behind(nickname: str, number: int) -> str:
-    """The nickname with a number; a long nickname is cut."""
-    return f"{nickname[: LONGEST_NICKNAME - max(5, len(str(number)) + 1)]} {number}"
-
-
-def _set(connection: Connection, key: str, value: str) -> None:
-    if connection.execute(settings.update().where(settings.c.key == key).values(value=value)).rowcount == 0:
-        connection.execute(settings.insert().values(key=key, value=value))
-
-
-def tell_changed(connection: Connection) -> None:
-    """Make all dashboards of this store ask again which tokens are valid."""
-    _set(connection, _CHANGES, secrets.token_hex(8))
-
-
-def _notebook(name: str) -> str:
-    """The value in place of a cookie for a learner from a notebook."""
-    return _NOTEBOOK + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _free(connection: Connection, nickname: str, roles: Collection[Role]) -> str:
-    """The nickname, with a number where somebody in one of these roles has it."""
-    among = select(identities.c.nickname).where(identities.c.role.in_(roles)).distinct()
-    return numbered(connection, nickname, identities.c.nickname, among)
-
-
-def _find(connection: Connection, token_hash: str, *conditions: ColumnElement[bool]) -> Identity | None:
-    columns = (identities.c.id, identities.c.role, identities.c.nickname, identities.c.created_at)
-    row = connection.execute(select(*columns).where(identities.c.token_hash == token_hash, *conditions)).first()
-    return Identity(*row) if row is not None else None
-
-
-def _added(
-    connection: Connection, role: Role, nickname: str, token_hash: str, let_in_at: float | None = None
-) -> Identity:
-    values = {"role": role, "nickname": nickname, "token_hash": token_hash, "created_at": time.time()}
-    values["let_in_at"] = let_in_at
-    connection.execute(identities.insert().values(**values))
-    identity = _find(connection, token_hash)
-    assert identity is not None, "just written"
-    return identity
-
-
-def _moment(seconds: float) -> str:
-    """A moment (seconds since the epoch) as text; texts sort like their moments."""
-    return f"{seconds:017.3f}"
-
-
-JOINERS = "\u200c\u200d"  # format characters that belong into words and emoji; others could turn the line around
-
-
-def checked_nickname(text: str) -> str:
-    """A nickname as it will be shown. Raises BadInput with one sentence."""
-    name = " ".join(unicodedata.normalize("NFC", text).split())
-    if not name.strip(JOINERS):
-        raise BadInput("Please give a nickname, so that others can tell your runs from theirs.")
-    if len(name) > LONGEST_NICKNAME:
-        raise BadInput(f"The nickname has {len(name)} characters; at most {LONGEST_NICKNAME} fit.")
-    if any(unicodedata.category(character).startswith("C") for character in name if character not in JOINERS):
-        raise BadInput("The nickname holds characters that can't be shown; letters, digits and spaces can.")
-    if name.casefold() == INSTRUCTOR.casefold():
-        raise BadInput("The nickname Instructor is the instructor's; please take another one.")
-    return name
-
-
-FORMER = "Former learner"  # in place of the names of learners who were removed
-_OUT = "out:"  # no hash of a cookie begins so
-_LEARNERS = identities.c.role == "learner"
-_REMOVED = (identities.c.nickname == FORMER) & identities.c.token_hash.startswith(_OUT, autoescape=True)
-
-
-class Attendances(Identities):
-    """Identities with their attendance, which stands in their rows."""
-
     def attendances(self) -> list[Attendance]:
         """All learners of the class who came in through the dashboard or a notebook, the first one first."""
         columns = [identities.c[field.name] for field in fields(Attendance)]
@@ -294,3 +177,79 @@ class Attendances(Identities):
             ):
                 connection.execute(change)
             tell_changed(connection)
+
+
+_TICKET = "ticket:"  # keys of the settings
+_CHANGES = "logged_out"
+
+
+def numbered(connection: Connection, nickname: str, column: Column[str], among: ColumnElement[bool]) -> str:
+    """The nickname, with a number where the rows `among` have it already in this column; a long one is cut."""
+    stem = nickname[: LONGEST_NICKNAME - 5]
+    used = set(connection.scalars(select(column).where(among, column.startswith(stem, autoescape=True))))
+    names = chain([nickname], (f"{stem} {number}" for number in count(2)))
+    return next(name for name in names if name not in used)
+
+
+def _set(connection: Connection, key: str, value: str) -> None:
+    if connection.execute(settings.update().where(settings.c.key == key).values(value=value)).rowcount == 0:
+        connection.execute(settings.insert().values(key=key, value=value))
+
+
+def tell_changed(connection: Connection) -> None:
+    """Make all dashboards of this store ask again which tokens are valid."""
+    _set(connection, _CHANGES, secrets.token_hex(8))
+
+
+def _notebook(name: str) -> str:
+    """The value in place of a cookie for a learner from a notebook."""
+    return _NOTEBOOK + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _free(connection: Connection, nickname: str, roles: Collection[Role]) -> str:
+    """The nickname, with a number where somebody in one of these roles has it."""
+    return numbered(connection, nickname, identities.c.nickname, identities.c.role.in_(roles))
+
+
+def _find(connection: Connection, token_hash: str, *conditions: ColumnElement[bool]) -> Identity | None:
+    columns = (identities.c.id, identities.c.role, identities.c.nickname, identities.c.created_at)
+    row = connection.execute(select(*columns).where(identities.c.token_hash == token_hash, *conditions)).first()
+    return Identity(*row) if row is not None else None
+
+
+def _added(
+    connection: Connection, role: Role, nickname: str, token_hash: str, let_in_at: float | None = None
+) -> Identity:
+    values = {"role": role, "nickname": nickname, "token_hash": token_hash, "let_in_at": let_in_at}
+    connection.execute(identities.insert().values(**values, created_at=time.time()))
+    identity = _find(connection, token_hash)
+    assert identity is not None, "just written"
+    return identity
+
+
+def _moment(seconds: float) -> str:
+    """A moment (seconds since the epoch) as text; texts sort like their moments."""
+    return f"{seconds:017.3f}"
+
+
+JOINERS = "\u200c\u200d"  # format characters that belong into words and emoji; others could turn the line around
+
+
+def checked_nickname(text: str) -> str:
+    """A nickname as it will be shown. Raises BadInput with one sentence."""
+    name = " ".join(unicodedata.normalize("NFC", text).split())
+    if not name.strip(JOINERS):
+        raise BadInput("Please give a nickname, so that others can tell your runs from theirs.")
+    if len(name) > LONGEST_NICKNAME:
+        raise BadInput(f"The nickname has {len(name)} characters; at most {LONGEST_NICKNAME} fit.")
+    if any(unicodedata.category(character).startswith("C") for character in name if character not in JOINERS):
+        raise BadInput("The nickname holds characters that can't be shown; letters, digits and spaces can.")
+    if name.casefold() == INSTRUCTOR.casefold():
+        raise BadInput("The nickname Instructor is the instructor's; please take another one.")
+    return name
+
+
+FORMER = "Former learner"  # in place of the names of learners who were removed
+_OUT = "out:"  # no hash of a cookie begins so
+_LEARNERS = identities.c.role == "learner"
+_REMOVED = (identities.c.nickname == FORMER) & identities.c.token_hash.startswith(_OUT, autoescape=True)

@@ -1,7 +1,5 @@
-"""Progress in the store: how far everybody has come with each exercise, prediction and notebook of a lab.
-
-Guesses in the store: what people predict before they see, each person's latest about each thing.
-"""
+"""Progress in the store: how far everybody has come with each exercise, prediction and notebook of a lab. And guesses:
+what people predict before they see, each person's latest about each thing."""
 
 from __future__ import annotations
 
@@ -10,12 +8,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlalchemy import Column, Connection, Row, Select, String, and_, func, select
+from sqlalchemy import Connection, Row, Select, and_, func, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
 from workshop.store.records import Guess, LabProgress
-from workshop.store.tables import Key, guesses, identities, progress
+from workshop.store.tables import guesses, identities, progress
 
 LARGEST_VALUE = 10_000  # characters of a guess or of what was measured, as JSON
 # States of exercises, named as in `course.exercise_checks`: solved; nothing is there that could be wrong.
@@ -31,11 +29,8 @@ class Progresses:
         """Count a check of an exercise: `state` is its result, `hint` the hint ("" where the answer is right).
 
         A solved exercise stays solved (`right_at`), also after a wrong check. An empty answer isn't wrong, because
-        somebody may run a whole notebook before reaching its exercises. Raises BadInput for names that can't be stored;
-        then nothing is counted.
+        somebody may run a whole notebook before reaching its exercises.
         """
-        if not state or len(state) > _most(progress.c.state):
-            raise BadInput(f"{state!r} is no outcome of a check; see workshop.course.exercise_checks.")
 
         def change(row: Row[Any] | None, now: float) -> dict[str, Any]:
             right = state == RIGHT
@@ -51,10 +46,8 @@ class Progresses:
         self, learner: str, lab: str, item: str, guess: Any = None, measured: Any = None
     ) -> LabProgress:
         """Store a prediction, a measured value, or both; None leaves a value as it is. Raises BadInput for values that
-        JSON doesn't have, and for names that can't be stored."""
+        JSON doesn't have."""
         new = {key: value for key, value in (("guess", guess), ("measured", measured)) if value is not None}
-        if not new:
-            raise BadInput(f"The prediction {item!r} has neither a guess nor a measured value.")
         for key, value in new.items():
             _check_value(key, value)
 
@@ -69,11 +62,8 @@ class Progresses:
 
     def progress(self, learner: str | None = None, lab: str | None = None) -> list[LabProgress]:
         """The rows of everybody, of one learner, or of one lab; sorted by learner, lab, kind and item."""
-        query = select(progress)
-        if learner is not None:
-            query = query.where(progress.c.learner == learner)
-        if lab is not None:
-            query = query.where(progress.c.lab == lab)
+        filters = {progress.c.learner: learner, progress.c.lab: lab}
+        query = select(progress).where(*(column == value for column, value in filters.items() if value is not None))
         with self.database.reading() as connection:
             entries = [LabProgress(**row._mapping) for row in connection.execute(query)]
         return sorted(entries, key=lambda entry: (entry.learner, entry.lab, entry.kind, entry.item))
@@ -96,7 +86,6 @@ class Progresses:
     ) -> LabProgress:
         """Write one row. `change` computes its values from the present row (None: there is none) and the time."""
         key = {"learner": learner, "lab": lab, "kind": kind, "item": item}
-        _check_names(key)
         whose = and_(*(progress.c[name] == value for name, value in key.items()))
         with self.database.writing() as connection:
             row, now = _row(connection, whose), time.time()
@@ -113,26 +102,6 @@ class Progresses:
 
 def _row(connection: Connection, whose: Any) -> Row[Any] | None:
     return connection.execute(select(progress).where(whose)).first()
-
-
-def _most(column: Column[Any]) -> int:
-    """The characters that a column of text has room for."""
-    kind = column.type.impl_instance if isinstance(column.type, Key) else column.type
-    assert isinstance(kind, String) and kind.length is not None, "it holds text of a limited length"
-    return kind.length
-
-
-def _check_names(key: Mapping[str, str]) -> None:
-    """Raises BadInput for names that are too long. PostgreSQL would refuse them, SQLite would not."""
-    for name, value in key.items():
-        longest = _most(progress.c[name])
-        words = "name" if name == "learner" else "id"
-        if not value and not (name == "item" and key["kind"] == "notebook"):
-            raise BadInput(f"The {name} has no {words}; progress is kept by learner, lab and item.")
-        if len(value) > longest:
-            raise BadInput(
-                f"The {name}'s {words} {value[:20] + '...'!r} has {len(value)} characters; at most {longest}."
-            )
 
 
 def _check_value(key: str, value: Any) -> None:
@@ -152,16 +121,12 @@ class Guesses:
 
     database: Database
 
-    def keep_guess(self, identity_id: int | None, about: str, value: Any) -> Guess:
+    def keep_guess(self, identity_id: int | None, about: str, value: Any) -> None:
         """Store a guess in place of an earlier one."""
         with self.database.writing() as connection:
             connection.execute(guesses.delete().where(guesses.c.about == about, _whose(identity_id)))
-            connection.execute(
-                guesses.insert().values(about=about, identity_id=identity_id, value=value, created_at=time.time())
-            )
-        guess = self.guess(identity_id, about)
-        assert guess is not None, "just written"
-        return guess
+            values = {"about": about, "identity_id": identity_id, "value": value, "created_at": time.time()}
+            connection.execute(guesses.insert().values(**values))
 
     def guess(self, identity_id: int | None, about: str) -> Guess | None:
         """A person's guess; None without one."""

@@ -1,7 +1,5 @@
-"""Quizzes in the store: rounds, and who takes part in them. Their answers are in `quiz_answers`.
-
-Answers to quizzes in the store: one for each question and player, durable before it is confirmed.
-"""
+"""Quizzes in the store: rounds, who takes part in them, and one answer for each question and player, which is durable
+before it is confirmed."""
 
 from __future__ import annotations
 
@@ -9,18 +7,16 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, case, delete, func, select
+from sqlalchemy import bindparam, case, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.store.database import Database, inserted
 from workshop.store.identities import numbered
-from workshop.store.read_only import refuse
 from workshop.store.records import QuizAnswer, QuizPlayer, QuizRound, QuizStanding
+from workshop.store.sessions import refuse
 from workshop.store.tables import identities, quiz_answers, quiz_players, quiz_rounds
-
-_LARGEST_ID = 2**31 - 1
 
 
 class Quizzes:
@@ -65,10 +61,7 @@ class Quizzes:
 
     def round(self, round_id: int) -> QuizRound:
         """The round with that id. Raises BadInput where there is none."""
-        with self.database.reading() as connection:
-            row = None
-            if 0 < round_id <= _LARGEST_ID:
-                row = connection.execute(select(quiz_rounds).where(quiz_rounds.c.id == round_id)).first()
+        row = self.database.by_id(select(quiz_rounds).where(quiz_rounds.c.id == bindparam("wanted")), round_id)
         if row is None:
             raise BadInput(f"There is no quiz round {round_id}; `workshop quiz rounds` shows those there are.")
         return QuizRound(**row._mapping)
@@ -76,10 +69,8 @@ class Quizzes:
     def rounds(self, kind: str | None = None, name: str | None = None, *, going_on: bool = False) -> list[QuizRound]:
         """Rounds, the newest first, filtered by kind, by deck name, or to unfinished ones."""
         query = select(quiz_rounds).order_by(quiz_rounds.c.id.desc())
-        if kind is not None:
-            query = query.where(quiz_rounds.c.kind == kind)
-        if name is not None:
-            query = query.where(quiz_rounds.c.name == name)
+        filters = {"kind": kind, "name": name}
+        query = query.filter_by(**{column: value for column, value in filters.items() if value is not None})
         if going_on:
             query = query.where(quiz_rounds.c.ended_at.is_(None))
         with self.database.reading() as connection:
@@ -103,9 +94,7 @@ class Quizzes:
     ) -> None:
         """Store the progress of a round; `ended` frees its code, and `renamed` keeps the answers to a question under
         another name. Raises WorkshopError where the stored state has another version than `former`."""
-        values: dict[str, Any] = {"state": dict(state)}
-        if ended:
-            values["ended_at"] = time.time()
+        values = {"state": dict(state), **({"ended_at": time.time()} if ended else {})}
         this = quiz_rounds.c.id == round_id
         with self.database.writing(durable=True) as connection:
             stored = connection.execute(select(quiz_rounds.c.state).where(this)).scalar_one()
@@ -113,36 +102,28 @@ class Quizzes:
                 raise WorkshopError(f"Round {round_id} has gone on meanwhile, on another page; look at it again.")
             connection.execute(quiz_rounds.update().where(this).values(**values))
             if renamed is not None:
-                before, after = renamed
-                to_question = (quiz_answers.c.round_id == round_id, quiz_answers.c.question == before)
-                connection.execute(quiz_answers.update().where(*to_question).values(question=after))
+                to_question = quiz_answers.update().filter_by(round_id=round_id, question=renamed[0])
+                connection.execute(to_question.values(question=renamed[1]))
 
     def add_player(
         self, round_id: int, identity_id: int | None, nickname: str, attempt: int = 1, *, most: int | None = None
     ) -> QuizPlayer:
         """Add a player to a round. A known player stays the same, also after a removal; a nickname that is in use gets
         a number. Raises BadInput for a new player where the round has `most` players who weren't removed."""
-        whose = (
-            quiz_players.c.round_id == round_id,
-            quiz_players.c.identity_id == identity_id,
-            quiz_players.c.attempt == attempt,
-        )
+        whose = {"round_id": round_id, "identity_id": identity_id, "attempt": attempt}
+        this = select(quiz_players).filter_by(**whose)
         with self.database.writing() as connection:
-            player = connection.execute(select(quiz_players).where(*whose)).first() if identity_id is not None else None
+            player = connection.execute(this).first() if identity_id is not None else None
             if player is None:
-                if most is not None and _present(connection, round_id) >= most:
+                here = quiz_players.c.round_id == round_id
+                present = select(func.count()).select_from(quiz_players).where(here, quiz_players.c.removed.is_(False))
+                if most is not None and (connection.scalar(present) or 0) >= most:
                     raise BadInput(
                         f"This round is full: {most:,} players are in it, and it takes no more; ask its host to remove "
                         "names that are nobody's, then join again."
                     )
-                values = {
-                    "round_id": round_id,
-                    "identity_id": identity_id,
-                    "attempt": attempt,
-                    "nickname": _free(connection, round_id, nickname),
-                    "joined_at": time.time(),
-                    "removed": False,
-                }
+                name = numbered(connection, nickname, quiz_players.c.nickname, here)
+                values = {**whose, "nickname": name, "joined_at": time.time(), "removed": False}
                 player_id = inserted(connection, quiz_players.insert().values(**values))
                 player = connection.execute(select(quiz_players).where(quiz_players.c.id == player_id)).one()
         return QuizPlayer(**player._mapping)
@@ -182,18 +163,6 @@ class Quizzes:
         return gone
 
 
-def _present(connection: Connection, round_id: int) -> int:
-    """The number of players of a round who weren't removed."""
-    conditions = (quiz_players.c.round_id == round_id, quiz_players.c.removed.is_(False))
-    return connection.scalar(select(func.count()).select_from(quiz_players).where(*conditions)) or 0
-
-
-def _free(connection: Connection, round_id: int, nickname: str) -> str:
-    """The nickname, with a number where somebody in the round has it."""
-    among = select(quiz_players.c.nickname).where(quiz_players.c.round_id == round_id)
-    return numbered(connection, nickname, quiz_players.c.nickname, among)
-
-
 class QuizAnswers:
     database: Database
 
@@ -203,7 +172,8 @@ class QuizAnswers:
         dialect = sqlite if self.database.url.get_backend_name() == "sqlite" else postgresql
         insert = dialect.insert(quiz_answers).on_conflict_do_nothing().execution_options(preserve_rowcount=True)
         with self.database.writing(durable=True) as connection:
-            return [connection.execute(insert, _row(answer)).rowcount == 1 for answer in answers]
+            rows = [{column.name: getattr(answer, column.name) for column in quiz_answers.c} for answer in answers]
+            return [connection.execute(insert, row).rowcount == 1 for row in rows]
 
     def answers(
         self, round_id: int | None = None, question: str | None = None, player_id: int | None = None
@@ -216,7 +186,7 @@ class QuizAnswers:
             .join(quiz_players, quiz_players.c.id == quiz_answers.c.player_id)
             .order_by(quiz_answers.c.received_at, quiz_answers.c.player_id, quiz_answers.c.question)
         )
-        for column, value in (("round_id", round_id), ("question", question), ("player_id", player_id)):
+        for column, value in {"round_id": round_id, "question": question, "player_id": player_id}.items():
             if value is not None:
                 query = query.where(quiz_answers.c[column] == value)
         with self.database.reading() as connection:
@@ -256,11 +226,8 @@ class QuizAnswers:
         # Names of values other than those of columns, which an update keeps for itself.
         update = (
             quiz_answers.update()
-            .where(
-                quiz_answers.c.round_id == round_id,
-                quiz_answers.c.question == question,
-                quiz_answers.c.player_id == bindparam("whose"),
-            )
+            .filter_by(round_id=round_id, question=question)
+            .where(quiz_answers.c.player_id == bindparam("whose"))
             .values(share=bindparam("its_share"), right=bindparam("is_right"), points=bindparam("its_points"))
         )
         rows: list[dict[str, Any]] = [
@@ -269,7 +236,3 @@ class QuizAnswers:
         ]
         with self.database.writing() as connection:
             connection.execute(update, rows)
-
-
-def _row(answer: QuizAnswer) -> dict[str, Any]:
-    return {column.name: getattr(answer, column.name) for column in quiz_answers.c}

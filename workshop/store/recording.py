@@ -28,8 +28,8 @@ from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.words import count
 from workshop.store import tables
-from workshop.store.read_only import RecordingOrigin, mark, recorded
 from workshop.store.records import ENDED
+from workshop.store.sessions import RecordingOrigin, mark, recorded
 from workshop.store.store import Store
 from workshop.store.studies import OPEN
 
@@ -63,18 +63,18 @@ _PLACES = {  # columns in which hosts and paths may be named
 }
 
 
-def record(store: Store, sessions: Sequence[str], file: Path, largest: int = LARGEST_FILE, note: str = "") -> list[str]:
+def record(store: Store, sessions: Sequence[str], file: Path, note: str = "") -> list[str]:
     """Write a recording of these sessions, and of what the class did beside them; returns in words what was left out.
 
-    Files of runs over `largest` bytes are left out; `note` is a sentence for everybody to whom it is shown. Raises
-    BadInput for a session that isn't there, and a note that is too long.
+    `note` is a sentence for everybody to whom it is shown. Raises BadInput for a session that isn't there, and a note
+    that is too long.
     """
     note = " ".join(note.split())
     if len(note) > LONGEST_NOTE:
         raise BadInput(f"The note has {len(note)} characters; at most {LONGEST_NOTE} fit on a page.")
     before = recorded(store.database)
     with tempfile.TemporaryDirectory(dir=file.absolute().parent) as folder, store.database.reading() as source:
-        selection = _Selection.choose(source, sessions, largest)
+        selection = _Selection.choose(source, sessions)
         copied = Path(folder) / "recording.db"
         with Store.open(f"sqlite:///{copied}") as copy, copy.database.writing() as target:
             origin = before or RecordingOrigin(time.time(), selection.machine(source))
@@ -97,11 +97,12 @@ def record(store: Store, sessions: Sequence[str], file: Path, largest: int = LAR
 def load(path: Path, file: Path) -> None:
     """Unpack a recording into a new SQLite file that a store opens. Raises BadInput for a file that is no recording,
     damaged, or newer than this program."""
+    other = BadInput(f"{path} is no recording of a workshop; `workshop record` makes one.")
     try:
         with gzip.open(path) as packed, open(file, "wb") as data:
             shutil.copyfileobj(packed, data)
     except gzip.BadGzipFile:
-        raise BadInput(f"{path} is no recording of a workshop; `workshop record` makes one.") from None
+        raise other from None
     except EOFError:
         raise BadInput(f"The recording {path} is damaged: it ends in the middle; get it once more.") from None
     except OSError as error:
@@ -109,13 +110,12 @@ def load(path: Path, file: Path) -> None:
     try:
         with Store.open(f"sqlite:///{file}") as store:
             if recorded(store.database) is None:
-                raise BadInput(f"{path} is no recording of a workshop; `workshop record` makes one.")
+                raise other
             with store.database.writing() as connection:
                 for round_id, folder in connection.execute(select(_rounds.id, _rounds.deck_folder)).all():
                     here = str(config.labs_folder() / Path(folder).name) if folder else ""
-                    connection.execute(
-                        tables.quiz_rounds.update().where(_rounds.id == round_id).values(deck_folder=here)
-                    )
+                    this = tables.quiz_rounds.update().where(_rounds.id == round_id)
+                    connection.execute(this.values(deck_folder=here))
     except BadInput:
         raise
     except WorkshopError as error:  # of SQLite
@@ -135,12 +135,11 @@ class _Selection:
     rank_maps: Mapping[int, Any]  # by session, where its own ranks were
     people: Mapping[str, str]
     hosts: Mapping[str, str]
-    largest: int
 
     @classmethod
-    def choose(cls, source: Connection, names: Sequence[str], largest: int) -> _Selection:
+    def choose(cls, source: Connection, names: Sequence[str]) -> _Selection:
         """The selection for these sessions. Raises BadInput for an unknown one."""
-        numbers = dict(source.execute(select(tables.sessions.c.name, tables.sessions.c.id)).tuples().all())
+        numbers = dict(source.execute(select(tables.sessions.c.name, tables.sessions.c.id)).all())
         for name in names:
             if name not in numbers:
                 existing = f"there are {', '.join(sorted(numbers))}" if numbers else "there are none yet"
@@ -167,14 +166,13 @@ class _Selection:
             rank_maps,
             _numbered("learner-", (name for name in people if name not in NOBODY)),
             {host.partition(".")[0]: new for host, new in hosts.items()} | hosts,  # messages name short ones
-            largest,
         )
 
     def tables(self) -> dict[Table, ColumnElement[bool]]:
         """The condition for the rows of each recorded table, in an order in which rows come after those they name."""
         runs, studies = tables.runs.c.id.in_(self.runs), self.studies
         files = tables.artifacts.c
-        file = files.run_id.in_(self.runs) & files.media_type.in_(KINDS) & (files.size <= self.largest)
+        file = files.run_id.in_(self.runs) & files.media_type.in_(KINDS) & (files.size <= LARGEST_FILE)
         file &= files.name.not_like("input/%")
         ended = (_rounds.kind != "live") | _rounds.ended_at.is_not(None)
         rounds = select(_rounds.id).where(ended)
@@ -215,7 +213,8 @@ class _Selection:
         elif table is tables.runs and row["error"]:
             row["error"] = {**row["error"], "traceback": ""}
         elif table is tables.blobs:
-            row["data"] = self._file(row["data"])
+            for host, new in self.hosts.items():  # in JSON files; our pictures name nobody
+                row["data"] = row["data"].replace(json.dumps(host).encode(), json.dumps(new).encode())
         elif table is tables.studies:
             row |= {"runner": None, "heartbeat_at": None}
             row["state"] = RECORDED if row["state"] == OPEN else row["state"]
@@ -225,12 +224,6 @@ class _Selection:
             folder = Path(row["deck_folder"])
             row |= {"code": None, "deck_folder": folder.name if folder.parent == config.labs_folder() else ""}
         return row
-
-    def _file(self, data: bytes) -> bytes:
-        """The contents of a JSON file without names of hosts. Our pictures name nobody."""
-        for host, new in self.hosts.items():
-            data = data.replace(json.dumps(host).encode(), json.dumps(new).encode())
-        return data
 
     def machine(self, source: Connection) -> str:
         """The machine of the first session, in words."""

@@ -1,7 +1,4 @@
-"""Runs in the store: queued, taken, ended.
-
-The next run, and the time until then: pure functions of the runs that wait.
-"""
+"""Runs in the store: queued, taken, ended; which is next, and the time until then."""
 
 from __future__ import annotations
 
@@ -11,17 +8,16 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import Connection, Row, and_, bindparam, case, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, case, func, literal, select
 
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.store.artifacts import put
 from workshop.store.database import Database, inserted
-from workshop.store.read_only import refuse
 from workshop.store.records import RunRecord, RunStatus
-from workshop.store.sessions import SILENT_NOW
+from workshop.store.sessions import SILENT_NOW, refuse
 from workshop.store.tables import runs, sessions, trials
 
-MOST_RUNS = 2**31 - 1  # PostgreSQL's integers end there
 ABANDONED = "the session's conductor was gone before the run had ended"
 
 
@@ -77,16 +73,14 @@ class Runs:
             refuse(connection)
             if most_unfinished is not None:
                 of_theirs = (runs.c.session_id == session_id, runs.c.identity_id == identity_id)
-                unfinished = connection.scalars(
-                    select(func.count()).where(*of_theirs, runs.c.status.in_(("queued", "running")))
-                ).one()
+                unfinished = _unfinished(connection, *of_theirs)
                 if unfinished >= most_unfinished:
-                    runs_ = "run" if unfinished == 1 else "runs"
                     raise BadInput(
-                        f"You have {unfinished} unfinished {runs_}, as many as this session allows; "
+                        f"You have {words.count(unfinished, 'unfinished run')}, as many as this session allows; "
                         "wait for one or cancel it."
                     )
-            if most_in_all is not None and sum(_unfinished(connection, session_id).values()) >= most_in_all:
+            of_learners = (runs.c.session_id == session_id, runs.c.identity_id.is_not(None))
+            if most_in_all is not None and _unfinished(connection, *of_learners) >= most_in_all:
                 raise BadInput(
                     f"The queue of this session is full: {most_in_all} runs of learners wait in it or go on; try again "
                     "when some of them have ended."
@@ -114,20 +108,14 @@ class Runs:
             for name, data in (inputs or {}).items():
                 put(connection, run_id, f"input/{name}", "application/octet-stream", data)
             if trial is not None:
-                of_study = (trials.c.study_id == trial[0], trials.c.number == trial[1])
-                update = connection.execute(
-                    trials.update().where(*of_study).values(run_id=run_id, error=None, pruned=None)
-                )
-                if update.rowcount == 0:
+                this = trials.update().where(trials.c.study_id == trial[0], trials.c.number == trial[1])
+                if connection.execute(this.values(run_id=run_id, error=None, pruned=None)).rowcount == 0:
                     raise BadInput(f"Study {trial[0]} has no trial {trial[1]}.")
         return self.run(run_id)
 
     def run(self, run_id: int) -> RunRecord:
         """The run with that id. Raises BadInput where there is none."""
-        row = None
-        if 0 < run_id <= MOST_RUNS:
-            with self.database.reading() as connection:
-                row = connection.execute(_BY_ID, {"wanted": run_id}).first()
+        row = self.database.by_id(_BY_ID, run_id)
         if row is None:
             raise BadInput(f"There is no run {run_id}; `workshop runs list` shows those there are.")
         return _record(row)
@@ -220,12 +208,11 @@ class Runs:
         """Cancel all unfinished runs of a person as `request_cancel` does. Returns how many."""
         unfinished = (runs.c.identity_id == identity_id, runs.c.status.in_(("queued", "running")))
         with self.database.writing() as connection:
-            run_ids = list(connection.scalars(select(runs.c.id).where(*unfinished)))
-            these = runs.update().where(runs.c.id.in_(run_ids))
-            connection.execute(these.values(cancel_requested=True))
+            these = runs.update().where(*unfinished)
+            count = connection.execute(these.values(cancel_requested=True)).rowcount
             ended = {"status": "cancelled", "finished_at": time.time()}
             connection.execute(these.where(runs.c.status == "queued").values(**ended))
-        return len(run_ids)
+        return count
 
     def request_kill(self, run_id: int, rank: int) -> None:
         """Ask for the end of one rank of a run that is running; another run is left alone."""
@@ -275,10 +262,9 @@ def _record(row: Row[*tuple[Any, ...]]) -> RunRecord:
     return RunRecord(**values)
 
 
-def _unfinished(connection: Connection, session_id: int) -> dict[int, int]:
-    of_learners = (runs.c.session_id == session_id, runs.c.identity_id.is_not(None))
-    query = select(runs.c.identity_id, func.count()).where(*of_learners, runs.c.status.in_(("queued", "running")))
-    return {identity_id: count for identity_id, count in connection.execute(query.group_by(runs.c.identity_id))}
+def _unfinished(connection: Connection, *conditions: ColumnElement[bool]) -> int:
+    query = select(func.count()).where(*conditions, runs.c.status.in_(("queued", "running")))
+    return connection.scalar(query) or 0
 
 
 def owner(run: RunRecord) -> Hashable:
@@ -287,12 +273,9 @@ def owner(run: RunRecord) -> Hashable:
 
 
 def turns(queued: Iterable[tuple[int, Hashable]], last_taken: Mapping[Hashable, float]) -> list[int]:
-    """The order of queued runs: owners take turns with one run each, and each owner's runs stay in order.
-
-    `queued` holds (run id, owner); a lower id was queued earlier. `last_taken` has the time of each owner's latest run.
-    An owner without one is first, then the one who has waited longest. The order stays the same when runs are taken
-    from its front.
-    """
+    """The order of queued runs (id, owner): owners take turns with one run each, and each owner's runs stay in order.
+    `last_taken` has the time of each owner's latest run. An owner without one is first, then the one who has waited
+    longest. The order stays the same when runs are taken from its front."""
     waiting: dict[Hashable, list[int]] = defaultdict(list)
     for run_id, who in sorted(queued, key=lambda pair: pair[0]):
         waiting[who].append(run_id)
@@ -304,12 +287,9 @@ def turns(queued: Iterable[tuple[int, Hashable]], last_taken: Mapping[Hashable, 
 def expected_wait(
     queue: Sequence[RunRecord], running: RunRecord | None, history: Iterable[RunRecord], now: float | None = None
 ) -> dict[int, float | None]:
-    """Expected seconds until each queued run begins, by run id; None where an earlier run's length is unknown, or
-    the one that runs takes longer than usual.
-
-    A run takes the median of its workload's ended runs in `history`, or of all runs where its workload has none.
-    `queue` is in the order of `turns`; `now` is in seconds since the epoch.
-    """
+    """Expected seconds until each run of the `queue` begins, by run id; None where an earlier run's length is unknown,
+    or the one that runs takes longer than usual. A run takes the median of its workload's ended runs in `history`, or
+    of all runs where its workload has none."""
     now = time.time() if now is None else now
     past: dict[str, list[float]] = defaultdict(list)
     for run in history:

@@ -1,20 +1,20 @@
-"""Sessions in the store."""
+"""Sessions in the store, and whether it holds a recording, which is for looking at: nothing is started in it."""
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, TypedDict, Unpack
 
-from sqlalchemy import ColumnElement, Double, Row, and_, bindparam, case, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Double, Row, and_, bindparam, case, func, literal, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database, inserted
-from workshop.store.read_only import refuse
 from workshop.store.records import Limits, SessionRecord, SessionState
-from workshop.store.tables import sessions
+from workshop.store.tables import sessions, settings
 
 SILENT = 5.0  # seconds without a heartbeat after which a conductor counts as dead
 GONE = ("stopped", "failed", "recorded")  # states of a session that has no conductor, and says so
@@ -118,13 +118,10 @@ class Sessions:
         existing = f"there are {', '.join(names)}" if names else "there are none yet (workshop session start NAME)"
         raise BadInput(f"There is no session {name_or_id!r}; {existing}.")
 
-    def sessions(self, include_stopped: bool = True) -> list[SessionRecord]:
+    def sessions(self) -> list[SessionRecord]:
         """All sessions, in the order of their names."""
-        query = _SELECT.order_by(sessions.c.name)
-        if not include_stopped:
-            query = query.where(sessions.c.state != "stopped")
         with self.database.reading() as connection:
-            return [_record(row) for row in connection.execute(query)]
+            return [_record(row) for row in connection.execute(_SELECT.order_by(sessions.c.name))]
 
     def update_session(self, session_id: int, **changes: Unpack[SessionChanges]) -> None:
         """Write the given fields; `state="starting"` also starts the time within which its conductor must be heard."""
@@ -159,3 +156,57 @@ class Sessions:
 def _record(row: Row[Any]) -> SessionRecord:
     values = dict(row._mapping)
     return SessionRecord(**values | {"limits": Limits(**values["limits"]), "site": values["site"] or {"kind": "local"}})
+
+
+KEY = "recorded"  # of the settings: when and where what the store holds was recorded
+_ORIGIN = select(settings.c.value).where(settings.c.key == KEY)
+
+
+@dataclass(frozen=True)
+class RecordingOrigin:
+    """When (seconds since the epoch) and on what machine (in words) the contents of a store were recorded."""
+
+    at: float
+    machine: str
+    note: str = ""  # what else those have to know who look at it
+
+    @property
+    def words(self) -> str:
+        """The sentence on every page of a recording."""
+        when = time.strftime("%d %B %Y", time.localtime(self.at)).lstrip("0")
+        return f"Recorded on {when}, on {self.machine}; nothing runs here. {self.note}".rstrip()
+
+
+def recorded(database: Database) -> RecordingOrigin | None:
+    """The origin of a recorded store; None for any other store."""
+    with database.reading() as connection:
+        return _read(connection)
+
+
+def mark(connection: Connection, origin: RecordingOrigin) -> None:
+    """Mark a store as a recording's."""
+    connection.execute(settings.insert().values(key=KEY, value=json.dumps(asdict(origin))))
+
+
+def refuse(connection: Connection) -> None:
+    """Raises BadInput where nothing may be started, since all that is there was recorded. Within the transaction that
+    would start something, so that there is no way around."""
+    if (origin := _read(connection)) is not None:
+        raise BadInput(f"{origin.words} `workshop up` without --replay brings up a session of your own.")
+
+
+def refuse_in(database: Database) -> None:
+    """The same before anything else is looked at."""
+    with database.reading() as connection:
+        refuse(connection)
+
+
+def now(database: Database) -> float:
+    """The present time; for a recording the time of its making, so that nothing in it looks old."""
+    origin = recorded(database)
+    return origin.at if origin is not None else time.time()
+
+
+def _read(connection: Connection) -> RecordingOrigin | None:
+    origin = connection.scalar(_ORIGIN)
+    return RecordingOrigin(**json.loads(origin)) if origin else None

@@ -7,31 +7,23 @@ Everybody reads it, from whatever thread or process; every method is a short tra
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Literal, get_args
 
 from workshop.core import config
 from workshop.store.artifacts import Artifacts
 from workshop.store.database import Database
 from workshop.store.events import Events
-from workshop.store.identities import Attendances
+from workshop.store.identities import Identities
 from workshop.store.progress import Guesses, Progresses
 from workshop.store.quizzes import QuizAnswers, Quizzes
 from workshop.store.runs import Runs
 from workshop.store.sessions import Sessions
 from workshop.store.studies import Studies
 
+Author = Literal["submitter", "instructor"]  # of a note on a run
 
-class Store(
-    Sessions,
-    Runs,
-    Events,
-    Artifacts,
-    Attendances,
-    Studies,
-    Guesses,
-    Quizzes,
-    QuizAnswers,
-    Progresses,
-):
+
+class Store(Sessions, Runs, Events, Artifacts, Identities, Studies, Guesses, Quizzes, QuizAnswers, Progresses):
     """Made by `Store.open`; close it, or use it in a `with`."""
 
     def __init__(self, database: Database) -> None:
@@ -46,10 +38,14 @@ class Store(
         """
         return cls(Database(url or config.database_url()))
 
-    @property
-    def where(self) -> str:
-        """The file, or the URL without its password."""
-        return self.database.where
+    def notes(self, run_id: int) -> dict[Author, str]:
+        """The notes on a run by their authors, without empty ones."""
+        texts = {author: self.setting(f"run_note/{run_id}/{author}") for author in get_args(Author)}
+        return {author: text for author, text in texts.items() if text}
+
+    def keep_note(self, run_id: int, author: Author, text: str) -> None:
+        """Store a note in place of the author's earlier one."""
+        self.set_setting(f"run_note/{run_id}/{author}", text)
 
     def close(self) -> None:
         self.database.close()

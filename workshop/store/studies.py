@@ -6,14 +6,12 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from sqlalchemy import Row, Select, and_, case, exists, func, literal, or_, select
+from sqlalchemy import Row, Select, and_, bindparam, case, exists, func, literal, or_, select
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database, inserted
-from workshop.store.read_only import refuse
 from workshop.store.records import StudyRecord, Trial
-from workshop.store.runs import MOST_RUNS
-from workshop.store.sessions import SILENT
+from workshop.store.sessions import SILENT, refuse
 from workshop.store.tables import runs, studies, trials
 
 OPEN = "open"  # the written state of a study that has not finished; how it reads depends on its runner's heartbeat
@@ -36,27 +34,16 @@ class Studies:
         now = time.time()
         with self.database.writing() as connection:
             refuse(connection)
-            study_id = inserted(
-                connection,
-                studies.insert().values(
-                    kind=kind,
-                    workload=workload,
-                    description=dict(description),
-                    state=OPEN,
-                    submitted_by=submitted_by,
-                    created_at=now,
-                ),
-            )
+            values = {"kind": kind, "workload": workload, "description": dict(description), "state": OPEN}
+            row = studies.insert().values(**values, submitted_by=submitted_by, created_at=now)
+            study_id = inserted(connection, row)
             if new_trials:
                 connection.execute(trials.insert(), [{"study_id": study_id, **vars(trial)} for trial in new_trials])
         return self.study(study_id)
 
     def study(self, study_id: int) -> StudyRecord:
         """The study with that id. Raises BadInput where there is none."""
-        row = None
-        if 0 < study_id <= MOST_RUNS:
-            with self.database.reading() as connection:
-                row = connection.execute(_select().where(studies.c.id == study_id)).first()
+        row = self.database.by_id(_select().where(studies.c.id == bindparam("wanted")), study_id)
         if row is None:
             raise _none(study_id)
         return StudyRecord(**row._mapping)
@@ -77,22 +64,17 @@ class Studies:
             return [_trial(row) for row in connection.execute(query)]
 
     def take_study(self, study_id: int, runner: str) -> float | None:
-        """Work on a study from now on, under the name `runner`; `keep_study` has to follow every second.
-
-        Returns None, or, while somebody else works on it, when that one was last heard of.
-        """
+        """Work on a study from now on, under the name `runner`; `keep_study` has to follow every second. Returns None,
+        or, while somebody else works on it, when that one was last heard of."""
         now = time.time()
         free = or_(studies.c.runner.is_(None), studies.c.heartbeat_at < now - SILENT)
         with self.database.writing() as connection:
             refuse(connection)
-            update = connection.execute(
-                studies.update().where(studies.c.id == study_id, free).values(runner=runner, heartbeat_at=now)
-            )
-            if update.rowcount:
+            take = studies.update().where(studies.c.id == study_id, free).values(runner=runner, heartbeat_at=now)
+            if connection.execute(take).rowcount:
                 return None
-            last_heartbeat: float | None = connection.scalar(
-                select(studies.c.heartbeat_at).where(studies.c.id == study_id)
-            )
+            of_other = select(studies.c.heartbeat_at).where(studies.c.id == study_id)
+            last_heartbeat: float | None = connection.scalar(of_other)
         if last_heartbeat is None:
             raise _none(study_id)
         return last_heartbeat
@@ -127,29 +109,27 @@ class Studies:
 
     def fail_trial(self, study_id: int, number: int, error: Mapping[str, Any]) -> None:
         """A trial counts as failed: it could not be submitted, or its run was ended for a reason of the study's."""
-        with self.database.writing() as connection:
-            connection.execute(trials.update().where(*_this(study_id, number)).values(error=dict(error)))
+        self._change_trials(study_id, [number], error=dict(error))
 
     def prune_trial(self, study_id: int, number: int, pruned: Mapping[str, Any]) -> None:
         """A trial was ended early because it could no longer win: `why`, and the `rate` it had after `seconds`."""
-        with self.database.writing() as connection:
-            connection.execute(trials.update().where(*_this(study_id, number)).values(pruned=dict(pruned)))
+        self._change_trials(study_id, [number], pruned=dict(pruned))
 
     def renew_trials(self, study_id: int, numbers: Sequence[int]) -> None:
         """Forget what became of trials: the study wants them again. Their runs stay where they are."""
+        self._change_trials(study_id, numbers, run_id=None, error=None, pruned=None)
         with self.database.writing() as connection:
-            of_these = (trials.c.study_id == study_id, trials.c.number.in_(numbers))
-            connection.execute(trials.update().where(*of_these).values(run_id=None, error=None, pruned=None))
             connection.execute(studies.update().where(studies.c.id == study_id).values(state=OPEN, finished_at=None))
+
+    def _change_trials(self, study_id: int, numbers: Sequence[int], **values: Any) -> None:
+        with self.database.writing() as connection:
+            these = trials.update().where(trials.c.study_id == study_id, trials.c.number.in_(numbers))
+            connection.execute(these.values(**values))
 
     def _as_runner(self, study_id: int, runner: str, /, **values: Any) -> bool:
         with self.database.writing() as connection:
             update = studies.update().where(studies.c.id == study_id, studies.c.runner == runner)
             return connection.execute(update.values(**values)).rowcount == 1
-
-
-def _this(study_id: int, number: int) -> tuple[Any, ...]:
-    return trials.c.study_id == study_id, trials.c.number == number
 
 
 def _none(study_id: int) -> BadInput:
@@ -165,12 +145,11 @@ def _select() -> Select[Any]:
         (begun, literal("interrupted")),
         else_=literal("prepared"),
     ).label("state")
-    columns = (read if column is studies.c.state else column for column in studies.c)
-    hidden = (studies.c.runner, studies.c.heartbeat_at)
+    visible = (column for column in studies.c if column.name not in ("runner", "heartbeat_at"))
     failed = or_(trials.c.error.is_not(None), func.coalesce(runs.c.status, "") == "failed")
     done = or_(failed, trials.c.pruned.is_not(None), func.coalesce(runs.c.status, "") == "completed")
     return select(
-        *(column for column in columns if not any(column is hidden_column for hidden_column in hidden)),
+        *(read if column is studies.c.state else column for column in visible),
         _count().label("trials"),
         _count(done).label("done"),
         _count(failed).label("failed"),

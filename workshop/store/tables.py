@@ -60,14 +60,10 @@ class Json(TypeDecorator[Any]):
 
 
 metadata = MetaData()
-
 schema = Table("workshop_schema", metadata, Column("version", Integer, primary_key=True))
 
 settings = Table(
-    "settings",
-    metadata,
-    Column("key", String(100), primary_key=True),
-    Column("value", CleanText, nullable=False),
+    "settings", metadata, Column("key", String(100), primary_key=True), Column("value", CleanText, nullable=False)
 )
 
 identities = Table(
@@ -238,6 +234,7 @@ guesses = Table(
     sqlite_autoincrement=True,
 )
 
+_GOING_ON: dict[str, Any] = dict.fromkeys(("sqlite_where", "postgresql_where"), text("ended_at IS NULL"))
 # Decks that are gone through: live with a class, or by people alone. The deck is kept as it was.
 quiz_rounds = Table(
     "quiz_rounds",
@@ -256,13 +253,7 @@ quiz_rounds = Table(
     Column("created_at", Double, nullable=False),
     Column("ended_at", Double),
     # A code leads to one round; it may be used again when that has ended.
-    Index(
-        "quiz_rounds_of_code",
-        "code",
-        unique=True,
-        sqlite_where=text("ended_at IS NULL"),
-        postgresql_where=text("ended_at IS NULL"),
-    ),
+    Index("quiz_rounds_of_code", "code", unique=True, **_GOING_ON),
     sqlite_autoincrement=True,
 )
 

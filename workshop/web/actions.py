@@ -20,11 +20,9 @@ from workshop.course import class_progress
 from workshop.course.reading import LabRun
 from workshop.registry import workload as workload_of
 from workshop.sessions import client, lifecycle
-from workshop.store import run_notes
-from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity, Limits, RunRecord, SessionRecord
-from workshop.store.run_notes import Author
-from workshop.store.store import Store
+from workshop.store.sessions import refuse_in
+from workshop.store.store import Author, Store
 from workshop.web import auth_middleware
 
 LONGEST_NOTE = 1000  # characters
@@ -137,7 +135,7 @@ def write_note(store: Store, identity: Identity, run_id: int, text: str) -> None
     if len(text) > LONGEST_NOTE:
         raise BadInput(f"The note has {len(text)} characters; it should have at most {LONGEST_NOTE}.")
     refuse_in(store.database)
-    run_notes.keep_note(store, run_id, author, text.strip())
+    store.keep_note(run_id, author, text.strip())
     auth_middleware.PRESENCE.act(identity, f"wrote a note on run {run_id}")
 
 

@@ -21,9 +21,9 @@ from workshop.quiz.results.spreadsheets import Cell, table_csv, when
 from workshop.report.cards import Card, Part, line, table, words
 from workshop.report.figures import theme
 from workshop.report.sentences import dumps
-from workshop.store.read_only import now as as_of
-from workshop.store.read_only import recorded
 from workshop.store.records import Attendance
+from workshop.store.sessions import now as as_of
+from workshop.store.sessions import recorded
 from workshop.store.store import Store
 from workshop.web import classroom
 from workshop.web.auth_middleware import is_present

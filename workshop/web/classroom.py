@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass, replace
 
 from workshop.course import learner
 from workshop.course.progress import Outline
-from workshop.store.read_only import refuse_in
 from workshop.store.records import Identity
+from workshop.store.sessions import refuse_in
 from workshop.store.store import Store
 from workshop.web import auth_middleware
 from workshop.web.actions import only_instructor

@@ -33,8 +33,8 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.report import html
 from workshop.report.figures import theme
 from workshop.sessions.supervisor import check_port
-from workshop.store.read_only import recorded
 from workshop.store.records import Artifact
+from workshop.store.sessions import recorded
 from workshop.store.store import Store
 from workshop.web import actions, address, live, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name

@@ -21,7 +21,7 @@ from workshop.core.errors import BadInput
 from workshop.quiz import truth
 from workshop.quiz.deck import Deck
 from workshop.quiz.live import RoundState
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.number import Predict
 from workshop.store.records import Identity, QuizAnswer
 from workshop.store.store import Store
 from workshop.web import auth

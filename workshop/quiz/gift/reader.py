@@ -18,7 +18,7 @@ from workshop.core import words, yaml_files
 from workshop.core.errors import BadInput, bad_input
 from workshop.quiz import types
 from workshop.quiz.deck import Deck
-from workshop.quiz.gift.texts import Loss, escaped, from_moodle
+from workshop.quiz.gift.writer import Loss, escaped, from_moodle
 
 LARGEST_FILE = 5 * 1024 * 1024  # bytes of a file
 MOST_QUESTIONS = 200  # questions of a deck
@@ -29,7 +29,6 @@ _WEIGHT = re.compile(r"%(-?\d{1,3}(?:\.\d*)?)%")
 _FORMAT = re.compile(r"\A\s*\[(html|markdown|plain|moodle)\]")
 _TAG = re.compile(r"\[(tag|id):((?:\\\]|[^\]])+)\]")
 _BLANK = re.compile(r"\n[ \t]*\n")
-_TRUE, _FALSE = {"T", "TRUE"}, {"F", "FALSE"}
 
 
 def read(path: Path) -> tuple[Deck, tuple[Loss, ...]]:
@@ -108,7 +107,10 @@ class _GiftReader:
             self.leave(label, "not taken: a description, which asks for nothing")
             return
         if set("{}") & {*before, *inside, *after}:
-            self.leave(label, f"not taken: {_several(text)}")
+            pairs = text.count("{")
+            problem = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
+            rule = "a question has one pair, with its answers, and braces of a text are written \\{ and \\}"
+            self.leave(label, f"not taken: {problem}; {rule}")
             return
         gap = r"\_\_\_\_\_" if self.format == "markdown" else "_____"
         question_text = before.rstrip() if not after.strip() else before + gap + after
@@ -134,8 +136,8 @@ class _GiftReader:
         if "=" in text and "->" in text:
             return self.pairs(text)
         first, *feedback = text.split("#")
-        if first.strip() in _TRUE | _FALSE:
-            return self.true_or_false(first.strip() in _TRUE, feedback)
+        if first.strip() in ("T", "TRUE", "F", "FALSE"):
+            return self.true_or_false(first.strip() in ("T", "TRUE"), feedback)
         return self.words(text)
 
     def listed(self, text: str, first: str = "=") -> list[_GiftAnswer]:
@@ -297,13 +299,6 @@ def _blocks(text: str) -> Iterator[_GiftBlock]:
         yield _GiftBlock(began, "\n".join(lines).strip(), tags, id)
 
 
-def _several(text: str) -> str:
-    """Why a question without exactly one pair of braces isn't imported."""
-    pairs = text.count("{")
-    problem = "a brace } that nothing opens" if text.count("}") > pairs else f"{pairs} pairs of braces (gaps)"
-    return f"{problem}; a question has one pair, with its answers, and braces of a text are written \\{{ and \\}}"
-
-
 def _range(text: str) -> tuple[float, float]:
     """A number and its tolerance, from 3, 3:0.1 or 1..5. Raises ValueError."""
     try:
@@ -325,8 +320,7 @@ def _hidden(text: str) -> str:
 
 def _raw(text: str) -> str:
     """The original text with its backslashes, for categories, in which nothing is escaped."""
-    private = {_PRIVATE + code: f"\\{chr(code)}" for code in range(128)} | {_PRIVATE + 10: "\\n"}
-    return text.translate(private)
+    return text.translate({_PRIVATE + code: f"\\{chr(code)}" for code in range(128)} | {_PRIVATE + 10: "\\n"})
 
 
 def _unhidden(text: str) -> str:
@@ -341,9 +335,8 @@ def _slug(text: str, otherwise: str) -> str:
 
 def _decoded(data: bytes, name: str) -> str:
     """The text of a file. Raises BadInput."""
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
-        text = data.decode(encoding)
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise BadInput(f"{name}, line {line}: not UTF-8 text, which a file in GIFT should be.") from None

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from workshop.core import words as say
 from workshop.quiz import expressions, rendering, text_input
-from workshop.quiz.parts import NearNumber, NearPlacement, NearText
-from workshop.quiz.randomisation import LETTERS
+from workshop.quiz.parts import LETTERS, NearNumber, NearPlacement, NearText
 from workshop.quiz.results.record import Results, RoundAnswer
 from workshop.quiz.types import DrawnQuestion, Question
-from workshop.quiz.types.choice import WithOptions
+from workshop.quiz.types.choice import WithOptions, chosen
 from workshop.quiz.types.match import Match, Order
-from workshop.quiz.types.number import Number, Quantity, Text
-from workshop.quiz.types.place import Place
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.number import Number, Predict, Quantity, Text
+from workshop.quiz.types.place import Place, placed
 
 MOST_ANSWERS = 12  # different answers in a chart of answers in words
 MOST_VALUES = 500  # values in a chart
@@ -38,7 +35,7 @@ def distribution(
     """
     question = variant.question
     if isinstance(question, WithOptions):
-        counts = Counter(number for answer in answers for number in _chosen(answer))
+        counts = Counter(number for answer in answers for number in chosen(answer))
         rights = [getattr(option, "right", None) for option in question.options]
         options = [
             {"key": variant.key(number), "count": counts[number], "right": is_right and rights[number]}
@@ -46,20 +43,17 @@ def distribution(
         ]
         return {"type": "choices", "options": options}
     if isinstance(question, Quantity):
-        return {"type": "numbers", "values": _thinned(sorted(filter(math.isfinite, map(float, answers))))}
+        values = sorted(map(float, answers))
+        if len(values) > MOST_VALUES:  # evenly spaced ones, with the first and the last
+            places = (round(place * (len(values) - 1) / (MOST_VALUES - 1)) for place in range(MOST_VALUES))
+            values = [values[place] for place in places]
+        return {"type": "numbers", "values": values}
     by_text: dict[str, list[Any]] = {}
     for answer in answers:
         by_text.setdefault(_line(variant, answer), []).append(answer)
     most = sorted(by_text.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_ANSWERS]
     rows = [{"text": text, "count": len(same), "right": is_right and is_right(same[0])} for text, same in most]
     return {"type": "words", "answers": rows}
-
-
-def _thinned(values: list[float]) -> list[float]:
-    """At most `MOST_VALUES` of the sorted numbers, evenly spaced, with the first and the last one."""
-    if len(values) <= MOST_VALUES:
-        return values
-    return [values[round(place * (len(values) - 1) / (MOST_VALUES - 1))] for place in range(MOST_VALUES)]
 
 
 def _line(variant: DrawnQuestion, answer: Any) -> str:
@@ -105,7 +99,7 @@ def words(results: Results, question: Question, answer: Any) -> str | float:
     match question:
         case WithOptions():
             return "; ".join(
-                f"{LETTERS[place].upper()}: {text(question.options[place].text)}" for place in _chosen(answer)
+                f"{LETTERS[place].upper()}: {text(question.options[place].text)}" for place in chosen(answer)
             )
         case Quantity():
             return float(answer) if isinstance(answer, float) else int(answer)
@@ -115,7 +109,7 @@ def words(results: Results, question: Question, answer: Any) -> str | float:
         case Order():
             return " → ".join(text(question.items[place]) for place in answer)
         case Place():
-            return _placed(answer)
+            return placed(answer)
     return str(answer)
 
 
@@ -125,7 +119,7 @@ def choices(results: Results, question: Question) -> Iterator[AnswerChoice]:
     match question:
         case WithOptions():
             for place, option in enumerate(question.options):
-                same = [answer for answer in answers if place in _chosen(answer.answer)]
+                same = [answer for answer in answers if place in chosen(answer.answer)]
                 feedback = plain(results, question, getattr(option, "feedback", ""))
                 text, right = plain(results, question, option.text), getattr(option, "right", None)
                 yield _choice(LETTERS[place].upper(), text, right, same, feedback)
@@ -148,9 +142,9 @@ def choices(results: Results, question: Question) -> Iterator[AnswerChoice]:
             nears = [say.listed(near.accept) for near in question.near]
             yield from _with_near(results, question, text_input.normalised, say.listed(question.accept), nears)
         case Place():
-            nears = [_placed(near.placement) for near in question.near]
-            right = f"{_placed(question.right)}, or what places ranks alike"
-            yield from _with_near(results, question, _placed, right, nears)
+            nears = [placed(near.placement) for near in question.near]
+            right = f"{placed(question.right)}, or what places ranks alike"
+            yield from _with_near(results, question, placed, right, nears)
 
 
 def _pairs(results: Results, question: Match, answers: Sequence[RoundAnswer]) -> Iterator[AnswerChoice]:
@@ -214,13 +208,3 @@ def _choice(
 ) -> AnswerChoice:
     """The row of an answer; `answers` are the learners' equal answers."""
     return AnswerChoice(label, text, right, len({answer.player for answer in answers}), feedback)
-
-
-def _chosen(answer: Any) -> Collection[int]:
-    """The numbers of the chosen options, also for types whose answer is a single number."""
-    return answer if isinstance(answer, list | tuple) else (answer,)
-
-
-def _placed(chosen: Mapping[str, Any]) -> str:
-    """A composed placement in words, without empty fields."""
-    return ", ".join(f"{name} {value}" for name, value in sorted(chosen.items()) if value is not None)

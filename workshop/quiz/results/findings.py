@@ -1,7 +1,5 @@
-"""The findings about a round: its questions, those to go over again, marks by learner, and Verdict, Why, Next.
-
-The questions of a round: the share of right answers, the answers, discrimination, and the gain between two votes.
-"""
+"""The findings about a round: its questions (share right, answers, discrimination, the gain between two votes), those
+to go over again, marks by learner, and Verdict, Why, Next."""
 
 from __future__ import annotations
 
@@ -29,13 +27,12 @@ _LEVELS = (
 
 def revision_items(questions: Sequence[Item]) -> tuple[Item, ...]:
     """The questions with few right answers or a common wrong one, the hardest first."""
-    revision = []
-    for item in questions:
-        wrong = item.commonest_wrong
-        common = wrong is not None and wrong.count >= max(2, MANY_WRONG * item.answered)
-        if item.share is not None and (item.share < FEW_RIGHT or common):
-            revision.append(item)
-    return tuple(sorted(revision, key=lambda item: item.share or 0.0))
+
+    def is_hard(item: Item) -> bool:
+        common = item.commonest_wrong and item.commonest_wrong.count >= max(2, MANY_WRONG * item.answered)
+        return item.share is not None and bool(item.share < FEW_RIGHT or common)
+
+    return tuple(sorted(filter(is_hard, questions), key=lambda item: item.share or 0.0))
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,6 @@
-"""The record of a round: its deck, its players and their answers.
-
-Reads a round's results from the store.
-
-Removed players and skipped questions don't count. In self-study only the first attempt counts, because it shows the
-right answers. Notes in the results say what was left out.
-"""
+"""The record of a round, read from the store: its deck, its players and their answers. Removed players and skipped
+questions don't count. In self-study only the first attempt counts, because it shows the right answers. Notes in the
+results say what was left out."""
 
 from __future__ import annotations
 
@@ -46,9 +42,6 @@ class RoundAnswer:
     points: float | None = None  # including a speed bonus
     near: int | None = None  # index of the misconception in the question's `near`
 
-    def is_graded(self) -> bool:
-        return self.share is not None
-
 
 @dataclass(frozen=True)
 class Results:
@@ -79,7 +72,8 @@ class Results:
     @cached_property
     def judged(self) -> Mapping[str, tuple[RoundAnswer, ...]]:
         """The graded answers to each question."""
-        return {id: tuple(filter(RoundAnswer.is_graded, answers)) for id, answers in self.answers_to.items()}
+        graded = [answer for answer in self.answers if answer.share is not None]
+        return {id: tuple(answer for answer in graded if answer.question == id) for id in self.question_ids}
 
     @cached_property
     def answers_by(self) -> Mapping[int, Mapping[str, RoundAnswer]]:
@@ -132,7 +126,9 @@ def make(quiz_round: QuizRound, players: Sequence[QuizPlayer], answers: Sequence
     except ValidationError as error:
         raise bad_input(error, f"The deck of round {quiz_round.id} is of another version") from None
     state = RoundState.from_json(quiz_round.state) if live else None
-    question_ids = _question_ids(deck, state)
+    question_ids = tuple(question.id for question in deck.questions)
+    if state is not None:
+        question_ids = tuple(id for id in question_ids[: state.position + 1] if id not in state.skipped)
     counted = {player.id: player for player in players if not player.removed and player.attempt == 1}
     counted_answers = [answer for answer in answers if answer.player_id in counted and answer.question in question_ids]
     first_votes = {first_vote(id): id for id in question_ids}
@@ -164,13 +160,6 @@ def make(quiz_round: QuizRound, players: Sequence[QuizPlayer], answers: Sequence
         truths=_truths(shared, state),
         notes=tuple(_notes(quiz_round, deck, players, state)),
     )
-
-
-def _question_ids(deck: Deck, state: RoundState | None) -> tuple[str, ...]:
-    ids = [question.id for question in deck.questions]
-    if state is None:
-        return tuple(ids)
-    return tuple(id for id in ids[: state.position + 1] if id not in state.skipped)
 
 
 def _answer(record: QuizAnswer, variant: DrawnQuestion) -> RoundAnswer:

@@ -4,11 +4,8 @@ Typed text may begin like a formula, and spreadsheets would compute it. Such cel
 Application Security Verification Standard 5.0, requirement 1.2.10); numbers stay numbers, also negative ones.
 pandas and openpyxl take a second to import, so they are only imported when a file is requested.
 
-Grades of learners as a CSV file for the gradebook of a learning platform.
-
-Learners have nicknames only. A platform assigns a grade to the user whose name stands in the column `Username` (Moodle)
-or `SIS Login ID` (Canvas); where nicknames are no such names, the instructor writes them into this column before the
-import.
+`Gradebook` writes the CSV file for a learning platform. It assigns a grade to the user whose name stands in the column
+`Username` (Moodle) or `SIS Login ID` (Canvas); where nicknames are no such names, the instructor changes this column.
 """
 
 from __future__ import annotations
@@ -55,10 +52,9 @@ def safe(cell: Cell) -> Cell:
 
 
 def table_csv(rows: Iterable[Row], headings: Iterable[str]) -> bytes:
-    """A CSV file (RFC 4180). It is in UTF-8 with a byte order mark, because spreadsheets on Windows would otherwise use
-    the machine's old code page; Python reads it as `utf-8-sig`."""
-    text: str = _frame(rows, headings).to_csv(index=False, lineterminator="\r\n")
-    return text.encode("utf-8-sig")
+    """A CSV file (RFC 4180) in UTF-8 with a byte order mark, without which spreadsheets on Windows use an old code
+    page."""
+    return bytes(_frame(rows, headings).to_csv(index=False, lineterminator="\r\n").encode("utf-8-sig"))
 
 
 def when(at: float | None) -> str | None:
@@ -75,15 +71,13 @@ def xlsx(findings: RoundFindings) -> bytes:
     """A workbook with a sheet for questions, learners and answers. No cell is a formula."""
     import pandas as pd
 
-    sheets = {
-        "Questions": _frame(_questions(findings), QUESTIONS),
-        "Learners": _frame(_learners(findings), LEARNERS),
-        "Answers": _frame(_answers(findings), ANSWERS),
-    }
+    sheets = {"Questions": (_questions, QUESTIONS), "Learners": (_learners, LEARNERS), "Answers": (_answers, ANSWERS)}
     file = io.BytesIO()
     with pd.ExcelWriter(file, engine="openpyxl") as book:
-        for name, frame in sheets.items():
-            frame.to_excel(book, sheet_name=name, index=False, freeze_panes=(1, 1), autofilter=True)
+        for name, (rows, headings) in sheets.items():
+            _frame(rows(findings), headings).to_excel(
+                book, sheet_name=name, index=False, freeze_panes=(1, 1), autofilter=True
+            )
             book.sheets[name].sheet_format.defaultColWidth = WIDTH
     return file.getvalue()
 
@@ -110,11 +104,9 @@ def _questions(findings: RoundFindings) -> Iterable[Row]:
 
 def _learners(findings: RoundFindings) -> Iterable[Row]:
     for learner in findings.learners:
-        cells: tuple[Cell, ...] = (
-            *(learner.nickname, learner.place, learner.points, learner.possible),
-            *(learner.there, learner.answered, learner.right, ", ".join(learner.wrong), ", ".join(learner.missed)),
-        )
-        yield dict(zip(LEARNERS, cells, strict=True))
+        counts = (learner.points, learner.possible, learner.there, learner.answered, learner.right)
+        wrong, missed = ", ".join(learner.wrong), ", ".join(learner.missed)
+        yield dict(zip(LEARNERS, (learner.nickname, learner.place, *counts, wrong, missed), strict=True))
 
 
 def _answers(findings: RoundFindings) -> Iterable[Row]:
@@ -123,9 +115,8 @@ def _answers(findings: RoundFindings) -> Iterable[Row]:
     first_votes = {(answer.player, answer.question): answer for answer in results.first_votes}
     for player in results.players:
         for item, question in zip(findings.items, results.questions, strict=True):
-            row: dict[str, Cell] = dict(
-                zip(ANSWERS, (player.nickname, item.number, item.id, item.type, item.text), strict=False)
-            )
+            about = (player.nickname, item.number, item.id, item.type, item.text)
+            row: dict[str, Cell] = dict(zip(ANSWERS, about, strict=False))
             if (first := first_votes.get((player.id, item.id))) is not None:
                 row["first answer"] = answers.words(results, question, first.answer)
                 row["first answer right"] = _yes(first.right)
@@ -158,36 +149,20 @@ class Gradebook:
     scores: tuple[tuple[str, float], ...]  # by learner
     maximum: float
 
-    @property
-    def rows(self) -> list[Row]:
-        """The table of all three files: learner, score, maximum."""
-        return [
-            {"learner": learner, "score": round(score, DIGITS), "maximum": self.maximum}
-            for learner, score in self.scores
-        ]
-
     def write(self, kind: str) -> bytes:
         """The table as a file of this kind. Raises BadInput for an unknown kind."""
-        match kind:
-            case "csv":
-                return table_csv(self.rows, ("learner", "score", "maximum"))
-            case "moodle":
-                rows = [
-                    {"Username": row["learner"], self.activity: row["score"], "Maximum grade": row["maximum"]}
-                    for row in self.rows
-                ]
-                return table_csv(rows, ("Username", self.activity, "Maximum grade"))
-            case "canvas":
-                points: Row = {"Student": "Points Possible", self.activity: self.maximum}
-                grades = [
-                    {"Student": row["learner"], "SIS Login ID": row["learner"], self.activity: row["score"]}
-                    for row in self.rows
-                ]
-                return table_csv([points, *grades], (*CANVAS, self.activity))
-        raise BadInput(f"There is no gradebook {kind[:40]!r}; there are {words.listed(get_args(Kind))}.")
+        if kind not in get_args(Kind):
+            raise BadInput(f"There is no gradebook {kind[:40]!r}; there are {words.listed(get_args(Kind))}.")
+        scores = [(learner, round(score, DIGITS)) for learner, score in self.scores]
+        if kind == "canvas":
+            points: Row = {"Student": "Points Possible", self.activity: self.maximum}
+            rows: list[Row] = [{"Student": who, "SIS Login ID": who, self.activity: score} for who, score in scores]
+            return table_csv([points, *rows], (*CANVAS, self.activity))
+        heads = ("Username", self.activity, "Maximum grade") if kind == "moodle" else ("learner", "score", "maximum")
+        return table_csv([dict(zip(heads, (*score, self.maximum), strict=True)) for score in scores], heads)
 
 
 def of_round(findings: RoundFindings) -> Gradebook:
     """The grades of a round: points without a bonus for speed. A question that a learner missed gives 0."""
-    scores: Iterable[tuple[str, float]] = ((learner.nickname, learner.marks) for learner in findings.learners)
-    return Gradebook(findings.results.title, tuple(scores), findings.maximum)
+    scores = tuple((learner.nickname, learner.marks) for learner in findings.learners)
+    return Gradebook(findings.results.title, scores, findings.maximum)

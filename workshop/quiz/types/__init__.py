@@ -11,9 +11,8 @@ from pydantic import Field
 from workshop.quiz.types.base import DrawnQuestion, Mark, Question
 from workshop.quiz.types.choice import Multiple, Poll, Single
 from workshop.quiz.types.match import Match, Order
-from workshop.quiz.types.number import Number, Text
+from workshop.quiz.types.number import Number, Predict, Text
 from workshop.quiz.types.place import Place
-from workshop.quiz.types.predict import Predict
 
 __all__ = ["CLASSES", "AnyQuestion", "DrawnQuestion", "Mark", "Question"]
 

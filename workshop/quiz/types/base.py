@@ -15,12 +15,9 @@ from pydantic import Field, model_validator
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import expressions
-from workshop.quiz.form_errors import DeckMistake, Where, fault
-from workshop.quiz.parts import Comment, DeckPart, Id, Line, Markdown, Name, Picture, Points, Range, Seconds
-from workshop.quiz.randomisation import LETTERS
+from workshop.quiz.form_errors import Mistake, Where, fault
+from workshop.quiz.parts import LETTERS, Comment, DeckPart, Id, Line, Markdown, Name, Picture, Points, Range, Seconds
 from workshop.quiz.rendering import html
-
-Fault = tuple[Where, str]  # the place of a contradiction between parts of a question, and a sentence about it
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class Question(DeckPart):
 
     # Mistakes.
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         """Contradictions between parts of the question that are valid one by one."""
         for name in self.numbers:
             if name in expressions.FUNCTIONS:
@@ -102,11 +99,11 @@ class Question(DeckPart):
             raise fault(path, text)
         return self
 
-    def problems(self) -> Iterator[DeckMistake]:
+    def problems(self) -> Iterator[Mistake]:
         """Mistakes in the content of this type's fields, whose form is valid."""
         yield from ()
 
-    def slow_problems(self) -> Iterator[Fault]:
+    def slow_problems(self) -> Iterator[Mistake]:
         """Problems that only another process can find. Raises WorkshopError if it fails."""
         yield from ()
 
@@ -171,14 +168,14 @@ class Question(DeckPart):
         return False
 
 
-def repeated(field: str, what: str, texts: Iterable[str]) -> Iterator[Fault]:
+def repeated(field: str, what: str, texts: Iterable[str]) -> Iterator[Mistake]:
     """Report a text that is in a field twice."""
     repeats = [text for text, count in Counter(" ".join(text.split()) for text in texts).items() if count > 1]
     if repeats:
         yield (field,), f"{what} {repeats[0]!r} is there twice"
 
 
-def uncomputable(where: str, value: float | str, names: Collection[str], path: Where) -> Iterator[Fault]:
+def uncomputable(where: str, value: float | str, names: Collection[str], path: Where) -> Iterator[Mistake]:
     """Report an expression that can't be read, or uses other names than these."""
     if isinstance(value, str):
         try:

@@ -11,11 +11,10 @@ from pydantic import Field
 
 from workshop.core import words
 from workshop.quiz import rendering
-from workshop.quiz.form_errors import DeckMistake
-from workshop.quiz.parts import Option, Picture, PollOption
-from workshop.quiz.randomisation import LETTERS, combinations, drawn_words
+from workshop.quiz.form_errors import Mistake
+from workshop.quiz.parts import LETTERS, Option, Picture, PollOption, combinations, drawn_words
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question, keyed, read_key, read_keys, repeated
+from workshop.quiz.types.base import DrawnQuestion, Mark, Question, keyed, read_key, read_keys, repeated
 
 MOST_COMPARED = 50  # combinations of numbers with which options are compared
 
@@ -27,11 +26,11 @@ class WithOptions(Question):
 
     options: tuple[PollOption, ...] = Field(min_length=2, max_length=12, description="what can be chosen")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         yield from repeated("options", "options: the option", (option.text for option in self.options))
 
-    def problems(self) -> Iterator[DeckMistake]:
+    def problems(self) -> Iterator[Mistake]:
         """Report options that are equal for some numbers; without numbers, `faults` has reported them already."""
         for numbers in islice(combinations(self.numbers), MOST_COMPARED) if self.numbers else ():
             places_by_text: dict[str, int] = {}
@@ -39,7 +38,7 @@ class WithOptions(Question):
                 text = rendering.plain(option.text, numbers)
                 if text in places_by_text and option.text.split() != self.options[places_by_text[text]].text.split():
                     first = f"option {places_by_text[text] + 1} {drawn_words(numbers)}: {text}"
-                    yield DeckMistake(("options", place), f"this option is the same as {first}")
+                    yield ("options", place), f"this option is the same as {first}"
                     return
                 places_by_text[text] = place
 
@@ -114,7 +113,7 @@ class Single(Choice):
 
     type: Literal["single"] = Field(description="one option is right")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         if len(self.right) != 1:
             yield ("options",), f"options: {len(self.right)} of them are right; a single choice has one"
@@ -132,7 +131,7 @@ class Multiple(Choice):
 
     type: Literal["multiple"] = Field(description="any number of options is right")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         if not self.right:
             yield ("options",), "options: none of them is right; at least one should be"
@@ -161,7 +160,7 @@ class Poll(WithOptions):
 
     type: Literal["poll"] = Field(description="nothing is right; what people think")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         if self.points:
             yield ("points",), "a poll has no points"

@@ -1,7 +1,4 @@
-"""Match right sides to left sides.
-
-Items to be put in order.
-"""
+"""Right sides to be matched to left sides, and items to be put in order."""
 
 from __future__ import annotations
 
@@ -15,12 +12,11 @@ from pydantic import Field
 from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz import rendering
-from workshop.quiz.parts import Markdown, Pair, Picture
-from workshop.quiz.randomisation import LETTERS
+from workshop.quiz.form_errors import Mistake
+from workshop.quiz.parts import LETTERS, Markdown, Pair, Picture
 from workshop.quiz.rendering import html, plain
 from workshop.quiz.types.base import (
     DrawnQuestion,
-    Fault,
     Mark,
     Question,
     keyed,
@@ -47,7 +43,7 @@ class Match(Question):
         """All right sides that can be chosen: number i belongs to pair i."""
         return (*(pair.right for pair in self.pairs), *self.extra)
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         yield from repeated("pairs", "the left", (pair.left for pair in self.pairs))
         yield from repeated("pairs", "the right", self.rights)
@@ -108,7 +104,7 @@ class Order(Question):
     type: Literal["order"] = Field(description="items to be put in order")
     items: tuple[Markdown, ...] = Field(min_length=3, max_length=10, description="Markdown, in the right order")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         yield from repeated("items", "items: the item", self.items)
 

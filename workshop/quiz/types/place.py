@@ -18,18 +18,14 @@ from workshop.mpi import command_lines, mapper, openmpi
 from workshop.mpi.implementations import IMPLEMENTATIONS, implementation, read_placement
 from workshop.mpi.mapper import Prediction
 from workshop.quiz import text_input
-from workshop.quiz.form_errors import DeckMistake, Where, model_problems, mpi_problems
+from workshop.quiz.form_errors import Mistake, Where, model_problems, mpi_problems
 from workshop.quiz.parts import Composed, Line, NearPlacement, Picture
 from workshop.quiz.rendering import html
-from workshop.quiz.types.base import DrawnQuestion, Fault, Mark, Question
+from workshop.quiz.types.base import DrawnQuestion, Mark, Question
 from workshop.report.analysis.difference import difference, sentences
 
 # The labels of the form's fields that aren't their names, and the choices of some fields.
-_LABELS = {
-    "per_resource": "ranks on each such resource",
-    "oversubscribe": "share cores",
-    "threads": "threads per rank",
-}
+_LABELS = {"per_resource": "ranks on each such resource", "oversubscribe": "share cores", "threads": "threads per rank"}
 _CHOICES: dict[str, tuple[str, ...]] = {"map_by": get_args(Resource), "bind_to": get_args(Binding)}
 _WOULD = {
     " ran elsewhere": " would run elsewhere",
@@ -61,7 +57,7 @@ class Place(Question):
     right: dict[str, Any] = Field(description="fields of ask with which it is right; others stay at their defaults")
     near: tuple[NearPlacement, ...] = Field((), max_length=10, description="wrong ones with feedback of their own")
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[Mistake]:
         yield from super().faults()
         for path, chosen in self._composed():
             for name in sorted(set(chosen) - set(self.ask)):
@@ -70,29 +66,26 @@ class Place(Question):
         for name in sorted(set(self.given) & set(self.ask)):
             yield ("given", name), f"given: {name} can't be given and asked for"
 
-    def problems(self) -> Iterator[DeckMistake]:
+    def problems(self) -> Iterator[Mistake]:
         try:
             largest = self.most
         except BadInput as error:
-            yield DeckMistake(("machine",), str(error))
+            yield ("machine",), str(error)
             return
         if len(set(self.ask)) < len(self.ask):
-            yield DeckMistake(("ask",), "ask has a field twice")
+            yield ("ask",), "ask has a field twice"
         family = IMPLEMENTATIONS.get(str(self.given.get("mpi")))
         if family is not None and not family.mapper:
             right = words.listed((name for name, other in IMPLEMENTATIONS.items() if other.mapper), "or")
-            yield DeckMistake(("given", "mpi"), f"{family.title}'s mapper can't be asked; mpi should be {right}")
-        given = model_problems(Placement.model_validate, Placement, self.given, ("given",))
-        yield from (mistake for mistake in given if len(mistake.path) > 1)
+            yield ("given", "mpi"), f"{family.title}'s mapper can't be asked; mpi should be {right}"
+        given = model_problems(Placement, self.given, ("given",))
+        yield from ((path, text) for path, text in given if len(path) > 1)
         yield from mpi_problems(self.given, ("given",))
         for path, chosen in self._composed():
-            yield from model_problems(
-                lambda values: Placement.model_validate({**self.given, **values}), Placement, chosen, path
-            )
+            yield from model_problems(Placement, chosen, path, self.given)
             for name, value in chosen.items():
                 if isinstance(value, int) and not isinstance(value, bool) and value > largest:
-                    too_large = f"{name} is {value}; on {self.machine} one can choose up to {largest}"
-                    yield DeckMistake((*path, name), too_large)
+                    yield (*path, name), f"{name} is {value}; on {self.machine} one can choose up to {largest}"
 
     @property
     def most(self) -> int:
@@ -105,7 +98,7 @@ class Place(Question):
         for place, near in enumerate(self.near):
             yield ("near", place, "placement"), near.placement
 
-    def slow_problems(self) -> Iterator[Fault]:
+    def slow_problems(self) -> Iterator[Mistake]:
         """Report a `right` that the mapper refuses, and a `near` that places ranks like `right`. Raises WorkshopError
         if the mapper fails."""
         right = predict(self, self.right)
@@ -150,21 +143,24 @@ class Place(Question):
         return chosen
 
     def grade(self, variant: DrawnQuestion, answer: Any, truth: float | None = None) -> Mark:
-        """Ask the mapper, which takes a fifth of a second, and compare its map with the map of `right`.
-
-        An answer is right if every rank is on the same units, with the same number of threads. Raises WorkshopError if
-        the mapper fails, or refuses the question's own placement.
-        """
+        """Ask the mapper, which takes a fifth of a second: an answer is right if every rank is on the same units as
+        with `right`, with as many threads. Raises WorkshopError if the mapper fails, or refuses `right`."""
         right, result = predict(self, self.right), predict(self, answer)
         if right.refused is not None:
             why = " ".join(right.refused.split())
             raise WorkshopError(f"The mapper gives no map for what is right in {self.id}: {why}")
         if result.refused is not None:
-            return Mark(0.0, False, (_refused(compose(self, answer), result),))
+            text = escape(result.refused, quote=False)
+            title = f"{implementation(compose(self, answer).mpi).title} {mpi.REFUSES}"
+            html_text = f"<p>{title}</p><pre><code>{text}</code></pre>" if result.own_words else f"<p>{text}</p>"
+            return Mark(0.0, False, (html_text,))
         if _same(self, self.right, answer):
             return Mark(1.0, True)
         near = [html(near.feedback, variant.numbers) for near in self.near if _same(self, near.placement, answer)]
-        differences = [*_elsewhere(right, result), *_threads(self, answer)]
+        differences = [*_elsewhere(right, result)]
+        expected, threads = (compose(self, chosen).threads_per_rank for chosen in (self.right, answer))
+        if threads != expected:
+            differences.append(f"Each rank has {count(threads, 'thread')}, where {_were(expected)} asked for.")
         return Mark(0.0, False, (*near, *(f"<p>{escape(sentence, quote=False)}</p>" for sentence in differences)))
 
     def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
@@ -182,9 +178,8 @@ def _plainly(value: Any) -> str:
     if isinstance(value, bool):
         return ("no", "yes")[value]
     if isinstance(value, Mapping):
-        if value.keys() == {"name", "slots"}:
-            return "{name}:{slots}".format_map(value)
-        return words.listed(f"{name}={item}" for name, item in value.items())
+        pairs = (f"{name}={item}" for name, item in value.items())
+        return "{name}:{slots}".format_map(value) if value.keys() == {"name", "slots"} else words.listed(pairs)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return words.listed(map(_plainly, value))
     return str(value)
@@ -274,19 +269,5 @@ def _elsewhere(expectation: Prediction, prediction: Prediction) -> Iterator[str]
         yield sentence
 
 
-def _threads(question: Place, chosen: Mapping[str, Any]) -> list[str]:
-    expected, threads = (compose(question, fields).threads_per_rank for fields in (question.right, chosen))
-    if threads == expected:
-        return []
-    return [f"Each rank has {count(threads, 'thread')}, where {_were(expected)} asked for."]
-
-
 def _were(number: int) -> str:
     return f"{number} {'was' if number == 1 else 'were'}"
-
-
-def _refused(placement: Placement, prediction: Prediction) -> str:
-    text = escape(prediction.refused or "", quote=False)
-    if not prediction.own_words:
-        return f"<p>{text}</p>"
-    return f"<p>{implementation(placement.mpi).title} {mpi.REFUSES}</p><pre><code>{text}</code></pre>"

@@ -12,7 +12,6 @@ from workshop.report.cards import Card
 from workshop.report.panels import messages, outcome, run_metrics
 from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.snapshot import Panel, Section, Snapshot
-from workshop.store.run_notes import notes
 
 
 def _state(snapshot: Snapshot) -> Any:
@@ -41,7 +40,7 @@ GENERAL = (
     Panel("again", outcome.resumption, _files),
     Panel("verdict", outcome.verdict, lambda snapshot: (_state(snapshot), snapshot.run.verdict)),
     Panel("metrics", outcome.came_out, lambda snapshot: snapshot.run.metrics),
-    Panel("notes", outcome.noted, lambda snapshot: notes(snapshot.store, snapshot.run.id)),
+    Panel("notes", outcome.noted, lambda snapshot: snapshot.store.notes(snapshot.run.id)),
     Panel("curves", run_metrics.curves, _state, "learning", comparison=run_metrics.times),
     Panel("stream", run_metrics.task_stream, _recent, "time"),
     Panel("memory", run_metrics.memory, lambda snapshot: snapshot.totals.get(run_metrics.MEMORY), "time"),

@@ -30,9 +30,8 @@ from workshop.report.machine_picture import machine_card
 from workshop.report.sentences import LONGEST_VALUE, dumps, metrics_in_two, short_traceback, who
 from workshop.report.snapshot import Snapshot
 from workshop.report.verdict import verdict as verdict_of
-from workshop.store.read_only import recorded
 from workshop.store.records import RunRecord
-from workshop.store.run_notes import notes
+from workshop.store.sessions import recorded
 from workshop.store.tables import INSTRUCTOR
 
 MOST_ANSWERS = 256  # answers to remember
@@ -205,7 +204,7 @@ def came_out(snapshot: Snapshot) -> list[Card]:
 def noted(snapshot: Snapshot) -> list[Card]:
     """The notes that the submitter and the instructor have written on the run."""
     labels = {"submitter": who(snapshot.run), "instructor": INSTRUCTOR}
-    lines = [line(text, f"{labels[author]}:") for author, text in notes(snapshot.store, snapshot.run.id).items()]
+    lines = [line(text, f"{labels[author]}:") for author, text in snapshot.store.notes(snapshot.run.id).items()]
     return [Card("notes", "Notes", (words(*lines),))] if lines else []
 
 

@@ -22,7 +22,7 @@ from workshop.core.errors import WorkshopError
 from workshop.core.words import verb
 from workshop.course.progress import time_ago
 from workshop.report.sentences import rest_words, state_words
-from workshop.store import read_only
+from workshop.store import sessions
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.store.tables import INSTRUCTOR
@@ -192,7 +192,7 @@ def current_run(store: Store) -> RunRecord | None:
     if (pinned := classroom.pinned_run(store)) is not None:
         return store.run(pinned)
     public = {session.id for session in store.sessions() if not session.private}
-    since = read_only.now(store.database) - LINGER
+    since = sessions.now(store.database) - LINGER
     taught = (run for run in store.runs(limit=50) if run.session_id in public and run.submitted_by in ("", INSTRUCTOR))
     started = (run for run in taught if run.started_at is not None)
     return next((run for run in started if not run.ended or (run.finished_at or 0.0) > since), None)

@@ -13,9 +13,9 @@ from workshop import web
 from workshop.registry import workload_title
 from workshop.report.html import STYLE as CARDS
 from workshop.report.sentences import rest_words, who
-from workshop.store.read_only import RecordingOrigin
-from workshop.store.read_only import recorded as recorded_in
 from workshop.store.records import Identity, RunRecord, SessionRecord
+from workshop.store.sessions import RecordingOrigin
+from workshop.store.sessions import recorded as recorded_in
 from workshop.store.store import Store
 from workshop.web import auth_middleware
 from workshop.web.auth_middleware import IDENTITY_HEADER

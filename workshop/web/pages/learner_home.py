@@ -10,8 +10,8 @@ from workshop.core import words
 from workshop.course import learner
 from workshop.course.class_progress import Classroom
 from workshop.course.progress import Class, LabStanding, next_step
-from workshop.store.read_only import now
 from workshop.store.records import Identity
+from workshop.store.sessions import now
 from workshop.store.store import Store
 from workshop.web import classroom
 from workshop.web.class_sections import learner_cards

@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.quiz import live, truth
 from workshop.quiz.deck import Deck
 from workshop.quiz.live import RoundState
-from workshop.quiz.types.predict import Predict
+from workshop.quiz.types.number import Predict
 from workshop.sessions import client, lifecycle
 from workshop.store.records import Identity, QuizAnswer, QuizRound
 from workshop.store.store import Store

@@ -9,7 +9,7 @@ from jinja2 import FileSystemLoader
 from starlette.responses import HTMLResponse, Response
 
 from workshop.report.html import ENVIRONMENT
-from workshop.store.read_only import RecordingOrigin
+from workshop.store.sessions import RecordingOrigin
 from workshop.web.auth_middleware import FRAMES
 
 PLAIN = (
