@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.course.class_progress import SAME, outlines, plan_reset
 from workshop.course.progress import Outline
 from workshop.quiz.results import spreadsheets
@@ -125,7 +125,7 @@ def _admission(identity: Identity) -> None:
             if chosen is None:
                 return
             if st.button("Cancel all runs of this learner"):
-                runs = say.count(classroom.cancel_runs(store, identity, chosen), "run")
+                runs = words.count(classroom.cancel_runs(store, identity, chosen), "run")
                 st.session_state[DONE] = f"{names[chosen]}: {runs} cancelled."
                 st.rerun()
             if blocks.confirmed("Put out", ":material/logout:", PUT_OUT, "Yes, put this learner out"):

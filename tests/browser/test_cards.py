@@ -41,7 +41,7 @@ def show(page: Page, *shown: Card) -> None:
 def card(*values: float, rows: int = 3, said: str = "so far") -> Card:
     drawn = go.Figure(go.Scatter(y=list(values), mode="lines"))
     parts = (
-        cards.words(cards.line(said, "Verdict")),
+        cards.paragraph(cards.line(said, "Verdict")),
         cards.figure(drawn),
         cards.fold("Traceback", said * 400),
         cards.table(["rank"], [[str(row)] for row in range(rows)]),
@@ -50,7 +50,7 @@ def card(*values: float, rows: int = 3, said: str = "so far") -> Card:
 
 
 def test_what_is_there_stays(page: Page) -> None:
-    show(page, card(1.0), Card("files", "Files", (cards.words(cards.line("a.txt")),)))
+    show(page, card(1.0), Card("files", "Files", (cards.paragraph(cards.line("a.txt")),)))
     page.evaluate(
         """() => {
             for (const name of ['section', '.ws-figure', 'details', 'pre', 'tbody tr', '.ws-switch button'])
@@ -85,7 +85,7 @@ def test_a_part_that_comes_or_goes_leaves_the_figure_alone(page: Page) -> None:
 
 
 def test_cards_come_in_their_order_and_keep_their_elements(page: Page) -> None:
-    made = {name: Card(name, name, (cards.words(cards.line(name)),)) for name in "abcd"}
+    made = {name: Card(name, name, (cards.paragraph(cards.line(name)),)) for name in "abcd"}
     show(page, made["a"], made["c"])
     page.evaluate("document.querySelectorAll('section').forEach((one) => { one.mine = one.dataset.card; })")
     show(page, *(made[name] for name in "bcda"))
@@ -96,7 +96,7 @@ def test_cards_come_in_their_order_and_keep_their_elements(page: Page) -> None:
 
 
 def test_what_people_wrote_is_text(page: Page) -> None:
-    shown = Card(NASTY, NASTY, (cards.words(cards.line(NASTY, NASTY)), cards.table([NASTY], [[NASTY]])))
+    shown = Card(NASTY, NASTY, (cards.paragraph(cards.line(NASTY, NASTY)), cards.table([NASTY], [[NASTY]])))
     show(page, shown)
     show(page, shown)
     assert page.locator("h3").inner_text() == NASTY

@@ -20,7 +20,7 @@ from workshop.report.html import MOST_ROWS
 
 NASTY = "</p><script>alert(1)</script> \"quoted\" & 'said'"
 EVERY = (
-    cards.words(cards.line(NASTY, NASTY, "note"), cards.line(NASTY, tone="heading")),
+    cards.paragraph(cards.line(NASTY, NASTY, "note"), cards.line(NASTY, tone="heading")),
     cards.tiles([{"label": NASTY, "value": NASTY}]),
     cards.code(NASTY),
     cards.fold(NASTY, NASTY),
@@ -68,7 +68,7 @@ def test_a_picture_is_shown_as_far_as_it_can_be(held: str | None, shown: str) ->
 def test_live_cards_have_places_for_their_figures() -> None:
     drawn = [cards.figure(go.Figure({"data": [{"y": [number]}]}), width) for number, width in ((1, 0), (2, 900))]
     first = Card(NASTY, NASTY, (drawn[0],), half=True, tone="verdict", switch=True)
-    told = json.loads(html.live([first, Card("b", "", (cards.words(), drawn[1]))]))
+    told = json.loads(html.live([first, Card("b", "", (cards.paragraph(), drawn[1]))]))
     assert [one["data"][0]["y"] for one in told["figures"]] == [[1], [2]]
     assert re.findall('data-figure="(.*?)" data-width="(.*?)"', told["html"]) == [("0", "0"), ("1", "900")]
     assert 'class="ws-card ws-verdict ws-half"' in told["html"]

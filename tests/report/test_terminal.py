@@ -30,7 +30,7 @@ def test_nothing_in_a_table_is_markup() -> None:
 
 def test_cards_as_plain_text() -> None:
     rows = [["a", {"text": "rank 0", "colour": "#000000"}], ["long", {"links": [cards.link("/run", "1")]}]]
-    card = Card("x", "X", (cards.words(cards.line("text", "Label")), cards.table(["h", "i"], rows)))
+    card = Card("x", "X", (cards.paragraph(cards.line("text", "Label")), cards.table(["h", "i"], rows)))
     assert terminal.plain_text([card]) == "X\nLabel text\nh     i\na     rank 0\nlong  1"
 
 
@@ -47,7 +47,7 @@ def test_cards_are_printed_without_their_figures() -> None:
         "All [cells]",
         (
             {"kind": "figure", "figure": None},
-            cards.words(cards.line("of the figure", tone="about"), cards.line("it says so", "Why:")),
+            cards.paragraph(cards.line("of the figure", tone="about"), cards.line("it says so", "Why:")),
             cards.table(["Setting", "Lowest to highest", "Why not"], rows),
             cards.code("workshop run kmeans " + "--set name=value " * 8),
         ),

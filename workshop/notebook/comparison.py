@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.notebook import display
 from workshop.notebook.display import CardsDisplay, FiguresDisplay
 from workshop.notebook.session import notebook_store
 from workshop.notebook.shown import RunShown, ShownVerdict, ended
 from workshop.report import comparison, terminal
-from workshop.report.cards import Card, figure, fold, line, table, words
+from workshop.report.cards import Card, figure, fold, line, paragraph, table
 from workshop.report.comparison import Row
 from workshop.report.snapshot import Snapshot
 from workshop.sessions import client
@@ -84,7 +84,7 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
         snapshots = dict(zip(self._labels, (Snapshot(self._store, run) for run in self.runs), strict=True))
         plots = {name: comparison.curve(snapshots, name) for name in comparison.curves(snapshots.values())}
         return {
-            name: display.titled(plot.update_layout(yaxis_title_text=name), say.capital(name))
+            name: display.titled(plot.update_layout(yaxis_title_text=name), words.capital(name))
             for name, plot in plots.items()
         }
 
@@ -93,7 +93,9 @@ class ComparisonShown(CardsDisplay, FiguresDisplay):
         different, same = self._results
         all_cards = [
             Card("facts", "", (table(heads, self._facts),)),
-            Card("set", "Set differently", (table(heads, self.settings) if self.settings else words(line(NOTHING)),)),
+            Card(
+                "set", "Set differently", (table(heads, self.settings) if self.settings else paragraph(line(NOTHING)),)
+            ),
         ]
         if different:
             all_cards.append(Card("results", "What came out", (table(heads, different),)))

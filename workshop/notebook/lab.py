@@ -11,7 +11,7 @@ from typing import Any
 
 from IPython import get_ipython
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
@@ -151,7 +151,7 @@ class NotebookLab(NotebookDisplay):
             elif entry.right_at is not None:
                 yield id, "right", GOOD
             else:
-                yield id, f"not right yet, after {say.count(entry.tries, 'check')}", NEARLY
+                yield id, f"not right yet, after {words.count(entry.tries, 'check')}", NEARLY
 
     def _check_prediction(self, id: str) -> None:
         if id not in self._known:
@@ -177,7 +177,7 @@ class NotebookLab(NotebookDisplay):
             Message(f"{id} is {state}", " ".join(sentences), look).show()
             return
         remaining = [other for other, state, _ in self._states() if state != "right"]
-        more = f"Left in this lab: {say.listed(remaining)}." if remaining else "All exercises of this lab are right."
+        more = f"Left in this lab: {words.listed(remaining)}." if remaining else "All exercises of this lab are right."
         after = f"After {entry.tries} checks. " if entry.tries > 1 else ""
         Message(f"{id} is right", f"{after}{more}", GOOD).show()
 
@@ -254,11 +254,11 @@ def in_words(value: Any) -> str:
     if isinstance(value, int) or (isinstance(value, float) and value.is_integer() and abs(value) < 1e6):
         return f"{int(value):,}"
     if isinstance(value, float):
-        return say.quantity(value)
+        return words.quantity(value)
     if isinstance(value, list):
-        return say.listed(in_words(each) for each in value)
+        return words.listed(in_words(each) for each in value)
     if isinstance(value, dict):
-        return say.listed(f"{key}: {in_words(each)}" for key, each in value.items())
+        return words.listed(f"{key}: {in_words(each)}" for key, each in value.items())
     return str(value)
 
 
@@ -276,5 +276,5 @@ def _distance(guess: Any, measured: Any) -> tuple[str, bool]:
         return f"Your guess was too {way} by {in_words(float(abs(off)))}.", False
     times = max(abs(guess / measured), abs(measured / guess))
     if times >= FAR:
-        return f"Your guess was too {way}, by a factor of {say.quantity(times)}.", False
-    return f"Your guess was {say.percent(abs(off / measured))} too {way}.", False
+        return f"Your guess was too {way}, by a factor of {words.quantity(times)}.", False
+    return f"Your guess was {words.percent(abs(off / measured))} too {way}.", False

@@ -15,7 +15,7 @@ from typing import Any, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.forms import going_on
 from workshop.core.placement import Host, Placement, hosts_from
@@ -238,10 +238,10 @@ def _going_on(store: Store, run: RunRecord, latest: Latest) -> tuple[str, str]:
     if run.status == "queued":
         waits = f"{turn(store, run)} {state_words(store.session(run.session_id))}"
         return f"{title}: waiting. {waits}", html.box(f"{html.line(title)}{html.muted(f'Waiting. {waits}')}")
-    bar, words = "<progress></progress>", latest.activity.words(run) or STATUS[run.status]
+    bar, state = "<progress></progress>", latest.activity.words(run) or STATUS[run.status]
     if share := progress_share(run):
         bar = f'<progress max="1" value="{share:.4f}"></progress>'
-        words = f"{words} · {say.percent(share)}"
+        state = f"{state} · {words.percent(share)}"
     metrics = ", ".join(f"{name} {value}" for name, value in latest.look())
-    state = f"{words}{f' · {metrics}' if metrics else ''}"
+    state += f" · {metrics}" if metrics else ""
     return f"{title}: {state}", html.box(f"{html.line(title)}{bar} {escape(state)}")

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython import get_ipython
 
-from workshop.core import config, topology
-from workshop.core import words as say
+from workshop.core import config, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
@@ -168,7 +167,7 @@ class Session(NotebookDisplay):
         lines.append(html.line(Placement.parse(now.placement).describe(), "Placement"))
         lines.append(html.line(self._where(now), "Where"))
         if waiting:
-            lines.append(html.line(f"{say.count(waiting, 'run')} waiting", "Queue"))
+            lines.append(html.line(f"{words.count(waiting, 'run')} waiting", "Queue"))
         if whose := learner.identity(self.store):
             lines.append(html.line(whose.nickname, "You are"))
         if address := dashboard("/session"):
@@ -189,8 +188,8 @@ class Session(NotebookDisplay):
         machines = topology.machines(now.machine)
         hosts = dict.fromkeys(report["host"] for report in (now.rank_map or {}).get("ranks") or [])
         cores = sum(len({row["core"] for row in host_machine.get("units") or []}) for host_machine in machines.values())
-        name = say.listed(hosts or machines) or socket.gethostname()
-        return f"on {name}" + (f", {say.count(cores, 'core')}" if cores else "")
+        name = words.listed(hosts or machines) or socket.gethostname()
+        return f"on {name}" + (f", {words.count(cores, 'core')}" if cores else "")
 
 
 RANKS = 2  # of a private session

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.notebook import display
@@ -95,7 +95,7 @@ class Files(Mapping[str, bytes]):
         return len(self._snapshot.artifacts)
 
     def __repr__(self) -> str:
-        files = [f"{artifact.name} ({say.size(artifact.size)})" for artifact in self._snapshot.artifacts.values()]
+        files = [f"{artifact.name} ({words.size(artifact.size)})" for artifact in self._snapshot.artifacts.values()]
         return ", ".join(files) or "no files"
 
 
@@ -176,7 +176,7 @@ class RunShown(ResultDisplay):
         events = self.store.events(self.id, None if name is None else [name], rank, limit=(limit or total) + 1)
         if limit is not None and len(events) > limit:
             events.pop()
-            first = f"The first {say.quantity(limit)} events; the run told {say.quantity(total)} in all."
+            first = f"The first {words.quantity(limit)} events; the run told {words.quantity(total)} in all."
             print(f"{first} Ask by name or rank for fewer, or with limit=None for all.", file=sys.stderr)
         columns = ("rank", "name", "step", "time", "value")
         rows = [[getattr(event, column) for column in columns] for event in events]
@@ -274,7 +274,7 @@ def title(run: RunRecord) -> str:
 def ended(run: RunRecord) -> str:
     """The state in words: completed in 3.2 s."""
     took = duration(run)
-    return run.status if took is None else f"{run.status} after {say.seconds(took)}"
+    return run.status if took is None else f"{run.status} after {words.seconds(took)}"
 
 
 def _panel_cards(panel: Any, snapshot: Snapshot) -> list[Card]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
@@ -52,7 +52,7 @@ def study(store: Store, record: SessionRecord, kind: str, workload: str | None, 
     wanted_kind = studies().get(kind)
     if wanted_kind is None or not wanted_kind.plan:
         if wanted_kind is not None and (elsewhere := kinds.kind(kind).elsewhere):
-            raise BadInput(f"{say.capital(kind)} isn't run in a notebook; it is {elsewhere}.")
+            raise BadInput(f"{words.capital(kind)} isn't run in a notebook; it is {elsewhere}.")
         planned = sorted(kind_of_study.name for kind_of_study in studies().values() if kind_of_study.plan)
         raise BadInput(f"There is no kind of study {kind!r} for notebooks; there are {', '.join(planned)}.")
     settings = {name: plain(value) for name, value in names.items()}
@@ -112,7 +112,7 @@ class StudyShown(ResultDisplay):
     @property
     def _title(self) -> str:
         now = self.record
-        far = f"{now.done} of {say.count(kinds.expected(self.report), 'run')}"
+        far = f"{now.done} of {words.count(kinds.expected(self.report), 'run')}"
         failed = f", {now.failed} failed" if now.failed else ""
         return f"Study {now.id}: {kinds.title(now)} · {now.state}, {far}{failed}"
 
@@ -163,10 +163,10 @@ def _run(store: Store, session: SessionRecord, number: int, whose: Identity | No
 
 def _going_on(number: int, now: runner.Progress) -> tuple[str, str]:
     share = progress_share(now.run)
-    state = now.waits or "waits" if now.run.status == "queued" else say.percent(share)
+    state = now.waits or "waits" if now.run.status == "queued" else words.percent(share)
     if not share and now.run.activity:
         state = now.run.activity["words"]
-    remaining = "" if now.seconds_left is None else f", about {say.long(now.seconds_left)} left"
+    remaining = "" if now.seconds_left is None else f", about {words.long(now.seconds_left)} left"
     sentence = f"Study {number}: {now.done} of {now.total} runs done{remaining}"
     what = f"run {now.run.id} ({now.trial.label}): {state}"
     bar = f'<progress max="{max(now.total, 1)}" value="{now.done + share:.3f}"></progress>'

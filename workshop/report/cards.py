@@ -31,13 +31,13 @@ def line(text: str, label: str = "", tone: Tone = "") -> Part:
     return {"text": text, "label": label, "tone": tone}
 
 
-def words(*lines: Part) -> Part:
+def paragraph(*lines: Part) -> Part:
     return {"kind": "words", "lines": list(lines)}
 
 
 def about(text: str) -> Part:
     """An explanation of what stands beside it."""
-    return words(line(text, tone="about"))
+    return paragraph(line(text, tone="about"))
 
 
 def figure(plot: go.Figure, width: int = 0, picks: Sequence[Part] = (), label: str = "") -> Part:
@@ -104,5 +104,5 @@ def markup(html: str) -> Part:
 def verdict(texts: Mapping[str, str], label: str = "Verdict", buttons: Sequence[Part] = ()) -> Card:
     """The card with verdict, why and next, and with links as `buttons`."""
     lines = (line(label, tone="label"), line(texts["verdict"], tone="heading"))
-    parts = (words(*lines, line(texts["why"], "Why"), line(texts["next"], "Next")),)
+    parts = (paragraph(*lines, line(texts["why"], "Why"), line(texts["next"], "Next")),)
     return Card("verdict", "", (*parts, *([links(*buttons)] if buttons else ())), tone="verdict")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.core import topology
-from workshop.core import words as say
+from workshop.core import topology, words
 from workshop.core.placement import Placement
 from workshop.core.words import ranges
 from workshop.mpi.implementations import implementation
 from workshop.mpi.mapper import Prediction
 from workshop.mpi.reports import openmpi_bindings
 from workshop.report.analysis.threads import oversubscription
-from workshop.report.cards import Card, Part, Tone, about, code, figure, line, table, words
+from workshop.report.cards import Card, Part, Tone, about, code, figure, line, paragraph, table
 from workshop.report.figures import theme
 from workshop.report.figures.machine import WIDTH, machine_picture, sharing_words
 
@@ -38,7 +37,7 @@ def machine_card(
     picture = figure(machine_picture(machine, rank_map, threads), WIDTH)
     rows = [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]
     ranks = (table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows), about(WAITING))
-    cards = [Card("machine", title, (*([words(*lines)] if lines else []), picture), tone="machine")]
+    cards = [Card("machine", title, (*([paragraph(*lines)] if lines else []), picture), tone="machine")]
     return [*cards, Card("ranks", "Rank by rank", ranks, tone="machine")] if rows else cards
 
 
@@ -47,11 +46,11 @@ def _rank(report: Mapping[str, Any], machine: Mapping[str, Any] | None) -> list[
     units_seen = sorted({unit for thread in threads for unit in thread.get("units_seen") or []})
     host_machine = topology.machines(machine).get(report["host"]) or {}
     everywhere = len(report["units"]) == len(host_machine.get("units") or [])
-    where = f"{say.numbered('hardware thread', report['units'])} in {say.numbered('core', report['cores'])}"
+    where = f"{words.numbered('hardware thread', report['units'])} in {words.numbered('core', report['cores'])}"
     if everywhere and len(report["units"]) > 1:
         where = "any hardware thread (unbound)"
-    places = f", seen on {say.numbered('hardware thread', units_seen)}" if units_seen else ""
-    count = say.count(len(threads), "thread")
+    places = f", seen on {words.numbered('hardware thread', units_seen)}" if units_seen else ""
+    count = words.count(len(threads), "thread")
     return [rank_cell(report["rank"]), report["host"], where, count + places, str(report["pid"])]
 
 
@@ -85,7 +84,7 @@ def placement_cards(
     lines += [line(prediction.advice, "What to change:")] if prediction.advice else []
     lines += [line(prediction.note, tone="about")] if prediction.note else []
     lines += [line(prediction.warning, tone="alarm")] if prediction.warning else []
-    contents = [words(*lines), *rank_table(prediction.rank_map, prediction.machine, rest, widest)]
+    contents = [paragraph(*lines), *rank_table(prediction.rank_map, prediction.machine, rest, widest)]
     shown_commands = [Card(title, title, (code(text.rstrip("\n")),)) for title, text in commands.items()]
     return [Card("placement", "", tuple(contents)), *shown_commands]
 
@@ -109,6 +108,8 @@ def rank_table(
         )
         for report, picture in zip(reports[:MOST_RANKS], pictures, strict=True)
     ]
-    more = [words(line(f"and {len(reports) - MOST_RANKS} more ranks ({rest})"))] if len(reports) > MOST_RANKS else []
+    more = (
+        [paragraph(line(f"and {len(reports) - MOST_RANKS} more ranks ({rest})"))] if len(reports) > MOST_RANKS else []
+    )
     columns = len(HEADINGS) if fit else -1
     return [table(HEADINGS[:columns], [row[:columns] for row in rows]), *more]

@@ -6,14 +6,14 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.registry import workload_title
 from workshop.report import html
 from workshop.report.activity import ActivityReader
 from workshop.report.analysis.threads import asked_threads, threads_of
-from workshop.report.cards import Card, line, words
+from workshop.report.cards import Card, line, paragraph
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
 from workshop.report.sentences import STATUS, dumps, rest_words, state_words, turn_words, waiting, waits_for, who
@@ -109,7 +109,7 @@ def _render(panel: Panel, snapshot: Snapshot) -> str:
     except UNREADABLE:
         log.exception("the panel %s of run %s could not be made", panel.name, snapshot.run.id)
         message = "This part can't be shown: the run left something that can't be read; the dashboard's log says what."
-        return html.live([Card(panel.name, panel.name.capitalize(), (words(line(message, tone="alarm")),))])
+        return html.live([Card(panel.name, panel.name.capitalize(), (paragraph(line(message, tone="alarm")),))])
 
 
 EVERY = 0.5  # seconds between looks
@@ -182,7 +182,7 @@ def _resting(session: SessionRecord, last_run: RunRecord | None) -> str:
     if last_run is None:
         return "Nothing runs now; these ranks wait."
     launched, here = session.placement.get("ranks"), last_run.placement.get("ranks")
-    other = f" They were started for it: the session itself has {say.count(launched or 1, 'rank')}."
+    other = f" They were started for it: the session itself has {words.count(launched or 1, 'rank')}."
     return f"Nothing runs now; run {last_run.id} had these ranks last.{other if launched != here else ''}"
 
 
@@ -193,9 +193,10 @@ def _facts(session: SessionRecord) -> dict[str, Any]:
         "words": state_words(session),
         "placement": Placement.parse(session.placement).describe(),
         "limits": (
-            f"Learners: up to {say.count(session.limits.ranks, 'rank')}, {say.count(session.limits.threads, 'thread')} "
+            f"Learners: up to {words.count(session.limits.ranks, 'rank')}, "
+            f"{words.count(session.limits.threads, 'thread')} "
             f"per rank, {session.limits.minutes:g} minutes a run, "
-            f"{say.count(session.limits.queued, 'unfinished run')} each."
+            f"{words.count(session.limits.queued, 'unfinished run')} each."
         ),
     }
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.extension import load
 from workshop.report import cards as parts
 from workshop.report.actions import without_options
-from workshop.report.cards import Card, Part, about, line, link, table, words
+from workshop.report.cards import Card, Part, about, line, link, paragraph, table
 from workshop.report.figures.marks import Point
 from workshop.report.sentences import changed
 from workshop.store.records import StudyRecord
@@ -35,7 +35,7 @@ def settings(study: StudyRecord) -> str:
     params, placement = study.description.get("params"), study.description.get("placement") or {}
     texts = changed(study.workload, params) if isinstance(params, dict) else []
     if "threads" in placement and "cores_per_rank" in placement:
-        texts.append(f"{say.count(placement['threads'] or placement['cores_per_rank'], 'thread')} per rank")
+        texts.append(f"{words.count(placement['threads'] or placement['cores_per_rank'], 'thread')} per rank")
     return ", ".join(texts)
 
 
@@ -49,7 +49,7 @@ def verdict(report: Report) -> Card:
 
 def rate_words(value: float | None, unit: str = "") -> str:
     """A rate in a table, or a dash."""
-    return "–" if value is None else say.quantity(value, unit)
+    return "–" if value is None else words.quantity(value, unit)
 
 
 def point(cell: CellResult, name: str = "") -> Point:
@@ -61,7 +61,7 @@ def pick(cell: CellResult, unit: str) -> Part:
     """The text and the runs of a cell's mark in a figure. The median run comes first."""
     if cell.rates:
         spread = f", {rate_words(cell.low)} to {rate_words(cell.high)}" if len(cell.rates) > 1 else ""
-        text = f"{rate_words(cell.median, unit)} in {say.count(len(cell.rates), 'run')}{spread}."
+        text = f"{rate_words(cell.median, unit)} in {words.count(len(cell.rates), 'run')}{spread}."
     else:
         text = f"{cell.status.capitalize()}{f': {cell.why}' if cell.why else '.'}"
     first = [cell.run] if cell.run is not None else []
@@ -73,7 +73,9 @@ def best_card(cell: CellResult | None, unit: str, commands: Sequence[Part], titl
     """The best cell, and how to run it."""
     if cell is None:
         return []
-    return [Card("best", title, (words(line(pick(cell, unit)["text"], f"{say.capital(cell.label)}:")), *commands))]
+    return [
+        Card("best", title, (paragraph(line(pick(cell, unit)["text"], f"{words.capital(cell.label)}:")), *commands))
+    ]
 
 
 def runs_cell(runs: Sequence[int]) -> Cell:
@@ -102,7 +104,7 @@ def cells_table(cells: Sequence[CellResult], unit: str, axes: Sequence[str]) -> 
                 *([setting_words(axis, cell.point.get(axis)) for axis in axes] or [cell.label]),
                 rate_words(median) if median is not None else reached,
                 f"{rate_words(cell.low)} to {rate_words(cell.high)}" if several else "–",
-                say.percent(median / top) if median is not None and top else "–",
+                words.percent(median / top) if median is not None and top else "–",
                 runs_cell([*cell.runs, *cell.pruned_runs]),
                 *([cell.why] if failing else []),
             ]
@@ -114,7 +116,7 @@ def runs_card(report: Report) -> Card:
     """Every trial in its order, with its run."""
     whys = [reason(trial, report.runs) for trial in report.trials]
     last = ["Why not"] if any(whys) else []
-    headings = ["Run", "Setting", "Round", "Status", *([say.capital(report.unit)] if report.rate else []), *last]
+    headings = ["Run", "Setting", "Round", "Status", *([words.capital(report.unit)] if report.rate else []), *last]
     rows: list[list[Cell]] = []
     for trial, why in zip(report.trials[:MOST], whys, strict=False):
         row = trial_json(trial, report.runs, report.rate)

@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 from jinja2 import FileSystemLoader
 
-from workshop.core import output_files
-from workshop.core import words as say
+from workshop.core import output_files, words
 from workshop.registry import studies
 from workshop.report import html as render
 from workshop.report.cards import Card, Part
@@ -80,7 +79,7 @@ def table(report: Report) -> str:
 def page(report: Report, cards: Sequence[Card]) -> str:
     """The study as one page that needs neither network nor server. It contains plotly.js once."""
     study = report.study
-    name = say.capital(title(study)) if study.kind in studies() else f"A study of {study.workload}"
+    name = words.capital(title(study)) if study.kind in studies() else f"A study of {study.workload}"
     when = time.strftime("%d %B %Y, %H:%M", time.localtime(study.created_at))
     head = f"Study {study.id}, begun {when}: {study.state}, {study.done} of {expected(report)} runs."
     figures = (files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")

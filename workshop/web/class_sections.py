@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.course.class_progress import Classroom
 from workshop.course.progress import (
     Class,
@@ -18,7 +18,7 @@ from workshop.course.progress import (
     time_ago,
 )
 from workshop.quiz.results.spreadsheets import Cell, table_csv, when
-from workshop.report.cards import Card, Part, line, table, words
+from workshop.report.cards import Card, Part, line, paragraph, table
 from workshop.report.figures import theme
 from workshop.report.sentences import dumps
 from workshop.store.records import Attendance
@@ -146,14 +146,14 @@ def _row(learner: LearnerProgress, now: float, places: list[int]) -> dict[str, A
 def _cell(where: LabStanding) -> dict[str, Any]:
     marks = []
     for exercise in where.exercises if where.at_it else ():
-        tries = f" ({say.count(exercise.tries, 'check')})" if exercise.tries else ""
+        tries = f" ({words.count(exercise.tries, 'check')})" if exercise.tries else ""
         marks.append({"mark": exercise.mark, "words": f"{exercise.id}: {MARKS[exercise.mark]}{tries}"})
     return {
         "marks": marks,
         "solved": where.solved,
         "of": len(where.exercises),
         "finished": where.finished,
-        "quizzes": [{"share": say.percent(quiz.share), "words": _quiz(quiz)} for quiz in where.quizzes],
+        "quizzes": [{"share": words.percent(quiz.share), "words": _quiz(quiz)} for quiz in where.quizzes],
         "minutes": round(where.minutes),
     }
 
@@ -166,17 +166,17 @@ def learner_cards(learner: LearnerProgress, now: float) -> list[Card]:
         lines += [line(cut(learner.stuck.hint), "Last hint:")] if learner.stuck.hint else []
     if waiting := [lab.lab.label for lab in learner.labs if not lab.begun]:
         lines.append(line(f"Not begun: {', '.join(waiting)}.", tone="about"))
-    return [Card("learner", "", (words(*lines),)), *(_lab_card(lab, now) for lab in learner.labs if lab.begun)]
+    return [Card("learner", "", (paragraph(*lines),)), *(_lab_card(lab, now) for lab in learner.labs if lab.begun)]
 
 
 def _lab_card(where: LabStanding, now: float) -> Card:
     summary = "the notebook was not begun"
     if where.at_it:
-        solved = f"{where.solved} of {say.count(len(where.exercises), 'exercise')} right"
-        summary = f"{solved}, {say.count(round(where.minutes), 'minute')} in it"
+        solved = f"{where.solved} of {words.count(len(where.exercises), 'exercise')} right"
+        summary = f"{solved}, {words.count(round(where.minutes), 'minute')} in it"
     gone = "not in the course now; " if where.lab.number is None else ""
-    sentence = say.capital(f"{gone}{summary}; {where.last} {time_ago(where.last_at, now)}.")
-    parts = [words(line(sentence, tone="about"))]
+    sentence = words.capital(f"{gone}{summary}; {where.last} {time_ago(where.last_at, now)}.")
+    parts = [paragraph(line(sentence, tone="about"))]
     if where.at_it and where.exercises:
         rows = [_exercise(exercise, now) for exercise in where.exercises]
         parts.append(table(("Exercise", "State", "Checks", "Last hint"), rows))
@@ -186,7 +186,7 @@ def _lab_card(where: LabStanding, now: float) -> Card:
             for guess in where.predictions
         ]
         parts.append(table(("Prediction", "Predicted", "Measured"), guesses))
-    parts += [words(line(_quiz(quiz))) for quiz in where.quizzes]
+    parts += [paragraph(line(_quiz(quiz))) for quiz in where.quizzes]
     return Card(where.lab.name, where.lab.label, tuple(parts))
 
 
@@ -194,15 +194,15 @@ def _exercise(exercise: ExerciseProgress, now: float) -> tuple[str | Part, ...]:
     tries = ""
     if exercise.tries:
         state = STATES.get(exercise.state, exercise.state)
-        tries = f"{say.count(exercise.tries, 'check')}; the last one {state}, {time_ago(exercise.at, now)}"
+        tries = f"{words.count(exercise.tries, 'check')}; the last one {state}, {time_ago(exercise.at, now)}"
     mark = {"text": MARKS[exercise.mark], "colour": COLOURS[exercise.mark]}
     return exercise.id, mark, tries, cut(exercise.said)
 
 
 def _quiz(quiz: QuizProgress) -> str:
     so_far = f", {quiz.answered} answered so far" if quiz.answered < quiz.questions else ""
-    result = f"{say.quantity(quiz.right)} of {quiz.questions} right{so_far}"
-    return f"Quiz {KINDS[quiz.kind]}: {say.percent(quiz.share)} ({result})"
+    result = f"{words.quantity(quiz.right)} of {quiz.questions} right{so_far}"
+    return f"Quiz {KINDS[quiz.kind]}: {words.percent(quiz.share)} ({result})"
 
 
 def value_words(value: Any) -> str:
@@ -211,7 +211,7 @@ def value_words(value: Any) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return say.quantity(value) if isinstance(value, float) else cut(str(value))
+    return words.quantity(value) if isinstance(value, float) else cut(str(value))
 
 
 def cut(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.quiz import expressions, rendering, text_input
 from workshop.quiz.parts import LETTERS, NearNumber, NearPlacement, NearText
 from workshop.quiz.results.record import Results, RoundAnswer
@@ -90,7 +90,7 @@ def _plain(markdown: str, numbers: tuple[tuple[str, float], ...]) -> str:
     return rendering.plain(markdown, dict(numbers))
 
 
-def words(results: Results, question: Question, answer: Any) -> str | float:
+def answer_text(results: Results, question: Question, answer: Any) -> str | float:
     """One answer in words; a number stays a number."""
 
     def text(markdown: str) -> str:
@@ -139,8 +139,8 @@ def choices(results: Results, question: Question) -> Iterator[AnswerChoice]:
             nears = [_near_number(question, near.answer, numbers) for near in question.near]
             yield from _with_near(results, question, question.with_unit, right, nears)
         case Text():
-            nears = [say.listed(near.accept) for near in question.near]
-            yield from _with_near(results, question, text_input.normalised, say.listed(question.accept), nears)
+            nears = [words.listed(near.accept) for near in question.near]
+            yield from _with_near(results, question, text_input.normalised, words.listed(question.accept), nears)
         case Place():
             nears = [placed(near.placement) for near in question.near]
             right = f"{placed(question.right)}, or what places ranks alike"
@@ -200,7 +200,7 @@ def _others(answers: Sequence[RoundAnswer], name: Callable[[Any], str]) -> Itera
         yield _choice("other", text, same[0].right, same)
     if few := ordered[MOST_LISTED:]:
         rare = [answer for _, same in few for answer in same]
-        yield _choice("other", say.count(len(few), "rarer answer"), None, rare)
+        yield _choice("other", words.count(len(few), "rarer answer"), None, rare)
 
 
 def _choice(

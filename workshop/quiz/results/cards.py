@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.quiz import rendering
 from workshop.quiz.results.answers import AnswerChoice
 from workshop.quiz.results.findings import Item, RoundFindings
 from workshop.quiz.results.record import Results
 from workshop.report import cards as parts
-from workshop.report.cards import Card, Part, bar, line, table, words
+from workshop.report.cards import Card, Part, bar, line, paragraph, table
 
 SHORT = 90  # characters of an answer in a sentence
 COUNTING = (
@@ -23,7 +23,7 @@ COUNTING = (
 
 def head(results: Results) -> str:
     when = time.strftime("%d %B %Y, %H:%M", time.localtime(results.began))
-    counts = f"{say.count(len(results.players), 'learner')}, {say.count(len(results.question_ids), 'question')}"
+    counts = f"{words.count(len(results.players), 'learner')}, {words.count(len(results.question_ids), 'question')}"
     return f"Round {results.round}, begun {when}: {counts}."
 
 
@@ -33,11 +33,11 @@ def cards(findings: RoundFindings) -> list[Card]:
 
 def summary(findings: RoundFindings) -> list[Card]:
     """The cards about the whole round. Those without a content are left out."""
-    notes = words(*(line(note, tone="note") for note in findings.results.notes))
+    notes = paragraph(*(line(note, tone="note") for note in findings.results.notes))
     all_cards = [
         parts.verdict(findings.verdict),
         Card("notes", "", (notes,) if notes["lines"] else ()),
-        Card("revision", "To go over again", (words(*_revision(findings)),) if findings.revision else ()),
+        Card("revision", "To go over again", (paragraph(*_revision(findings)),) if findings.revision else ()),
         _overview(findings),
         _learners(findings),
     ]
@@ -67,12 +67,12 @@ def _overview(findings: RoundFindings) -> Card:
         for item in findings.items
     ]
     heads = ("Question", "Right", "Answered", "Discrimination")
-    counting = words(*(line(text, tone="about") for text in COUNTING))
+    counting = paragraph(*(line(text, tone="about") for text in COUNTING))
     return Card("questions", "Questions", (table(heads, rows), counting) if rows else ())
 
 
 def _share(item: Item) -> str:
-    return f"{say.percent(item.share or 0.0)} ({item.right} of {item.judged})"
+    return f"{words.percent(item.share or 0.0)} ({item.right} of {item.judged})"
 
 
 def _learners(findings: RoundFindings) -> Card:
@@ -100,14 +100,14 @@ def _question(results: Results, item: Item) -> Card:
         figures += f"; {_share(item)} right"
     contents = [
         parts.markup(rendering.html(question.text, results.numbers.get(item.id))),
-        words(line(f"{figures}.")),
+        paragraph(line(f"{figures}.")),
         *_answers(item.chosen, item.answered),
     ]
     if votes := sum(row.count for row in item.first):
-        contents.append(words(line("First vote, before the class talked", tone="label")))
+        contents.append(paragraph(line("First vote, before the class talked", tone="label")))
         contents += _answers(item.first, votes)
     if item.gain is not None:
-        contents.append(words(line(item.gain.words)))
+        contents.append(paragraph(line(item.gain.words)))
     return Card(f"question-{item.number}", f"Question {item.number}", tuple(contents))
 
 

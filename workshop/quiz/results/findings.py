@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Any
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.quiz.results.answers import AnswerChoice, choices, plain
 from workshop.quiz.results.record import Results, RoundAnswer
 
@@ -88,23 +88,23 @@ def verdict(questions: Sequence[Item], people: Sequence[LearnerResult], revision
     """`verdict`, `why` and `next`, each with one or more sentences."""
     answered = sum(item.answered for item in questions)
     if not answered:
-        why = f"{say.count(len(people), 'learner')} took part and gave no answer."
+        why = f"{words.count(len(people), 'learner')} took part and gave no answer."
         return {"verdict": "Nobody answered", "why": why, "next": "Play the round with a class."}
     possible = sum(item.there for item in questions)
-    why = f"{say.count(len(people), 'learner')} gave {answered} of {possible} possible answers."
+    why = f"{words.count(len(people), 'learner')} gave {answered} of {possible} possible answers."
     shares = [learner.marks / learner.possible for learner in people if learner.possible]
     judged = [item for item in questions if item.share is not None]
     if not judged or not shares:
         why = f"{why} No question has a right answer, or no answer has been graded."
         return {"verdict": "There are answers, but no marks", "why": why, "next": "Talk about what was chosen."}
     mark = fmean(shares)
-    level = next(words for least, words in _LEVELS if mark >= least)
+    level = next(level for least, level in _LEVELS if mark >= least)
     hard = min(judged, key=lambda item: item.share or 0.0)
     advice = "No question needs to be gone over again."
     if revision:
-        advice = f"Go over {say.numbered('question', [item.number for item in revision[:FIRST]])} again."
+        advice = f"Go over {words.numbered('question', [item.number for item in revision[:FIRST]])} again."
     return {
-        "verdict": f"The class {level}: {say.percent(mark)} of the marks",
+        "verdict": f"The class {level}: {words.percent(mark)} of the marks",
         "why": f"{why} Hardest was question {hard.number} ({hard.right} of {hard.judged} right).",
         "next": advice,
     }
@@ -169,8 +169,9 @@ class Gain:
     def words(self) -> str:
         normalised = "" if self.normalised is None else f", a normalised gain of {self.normalised:.2f} (Hake 1998)"
         return (
-            f"First vote {say.percent(self.before)} right, second vote {say.percent(self.after)} right{normalised}. Of "
-            f"{say.count(self.both, 'learner')} who voted twice, {self.improved} went from wrong to right and "
+            f"First vote {words.percent(self.before)} right, second vote {words.percent(self.after)} right"
+            f"{normalised}. "
+            f"Of {words.count(self.both, 'learner')} who voted twice, {self.improved} went from wrong to right and "
             f"{self.worsened} from right to wrong."
         )
 

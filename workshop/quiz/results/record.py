@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.errors import bad_input
 from workshop.quiz.deck import Deck, ask, attempt_seed
 from workshop.quiz.live import RoundState, first_vote
@@ -198,17 +198,18 @@ def _notes(quiz_round: QuizRound, deck: Deck, players: Sequence[QuizPlayer], sta
     if state is not None and state.phase != "ended":
         yield "The round is still going on, so that figures will change."
     if removed := sum(player.removed for player in players):
-        yield f"{say.count(removed, 'player')} {say.verb(removed, *WAS)} removed by the instructor and not counted."
+        yield f"{words.count(removed, 'player')} {words.verb(removed, *WAS)} removed by the instructor and not counted."
     if later := sum(player.attempt > 1 and not player.removed for player in players):
-        sentence = f"{say.count(later, 'later attempt')} {say.verb(later, *WAS)} not counted"
+        sentence = f"{words.count(later, 'later attempt')} {words.verb(later, *WAS)} not counted"
         yield f"{sentence}: right answers had been shown before."
     if state is not None and state.skipped:
         places = [number for number, question in enumerate(deck.questions, 1) if question.id in state.skipped]
-        yield f"{say.capital(say.numbered('question', places))} {say.verb(len(places), *WAS)} skipped and not counted."
+        questions = words.capital(words.numbered("question", places))
+        yield f"{questions} {words.verb(len(places), *WAS)} skipped and not counted."
     twice = set() if state is None else set(state.voted_twice) - set(state.skipped)
     if twice:
         places = [number for number, question in enumerate(deck.questions, 1) if question.id in twice]
-        sentence = f"{say.capital(say.numbered('question', places))} had two votes"
+        sentence = f"{words.capital(words.numbered('question', places))} had two votes"
         yield f"{sentence}; marks and points are those of the second vote."
     if quiz_round.settings.get("speed_bonus"):
         yield "Points of learners include a bonus for speed; marks and discrimination don't."

@@ -118,7 +118,7 @@ def _answers(findings: RoundFindings) -> Iterable[Row]:
             about = (player.nickname, item.number, item.id, item.type, item.text)
             row: dict[str, Cell] = dict(zip(ANSWERS, about, strict=False))
             if (first := first_votes.get((player.id, item.id))) is not None:
-                row["first answer"] = answers.words(results, question, first.answer)
+                row["first answer"] = answers.answer_text(results, question, first.answer)
                 row["first answer right"] = _yes(first.right)
             answer = results.answers_by[player.id].get(item.id)
             if answer is None:
@@ -127,7 +127,7 @@ def _answers(findings: RoundFindings) -> Iterable[Row]:
             marks = {"share": answer.share, "points": answer.points, "points possible": item.worth}
             near = None if answer.near is None else answer.near + 1
             more = {"seconds": answer.seconds, "misconception": near}
-            text = answers.words(results, question, answer.answer)
+            text = answers.answer_text(results, question, answer.answer)
             yield {**row, "status": "answered", "answer": text, "right": _yes(answer.right), **marks, **more}
 
 

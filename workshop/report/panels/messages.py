@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from workshop.core import words
 from workshop.extension import MESSAGES
 from workshop.report.cards import Card, Part, figure, line, table
-from workshop.report.cards import words as text
+from workshop.report.cards import paragraph as text
 from workshop.report.figures.heatmap import heatmap
 from workshop.report.figures.marks import Point
 from workshop.report.snapshot import Snapshot

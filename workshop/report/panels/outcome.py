@@ -23,7 +23,7 @@ from workshop.report.actions import actions, run_like, without_options
 from workshop.report.analysis.balance import balance
 from workshop.report.analysis.difference import AS_MEANT, aligned, difference, sentences
 from workshop.report.analysis.threads import threads_of
-from workshop.report.cards import Card, Part, about, figure, fold, line, link, links, tiles, words
+from workshop.report.cards import Card, Part, about, figure, fold, line, link, links, paragraph, tiles
 from workshop.report.endings import failure_words
 from workshop.report.figures.machine import WIDTH, machine_picture
 from workshop.report.machine_picture import machine_card
@@ -125,7 +125,7 @@ def error(snapshot: Snapshot) -> list[Card]:
     if not failure or not summary:
         return []
     traceback = [fold("Traceback", short_traceback(failure["traceback"]))] if failure.get("traceback") else []
-    return [Card("error", "What went wrong", (words(line(summary, tone="message")), *traceback), tone="error")]
+    return [Card("error", "What went wrong", (paragraph(line(summary, tone="message")), *traceback), tone="error")]
 
 
 def resumption(snapshot: Snapshot) -> list[Card]:
@@ -134,7 +134,9 @@ def resumption(snapshot: Snapshot) -> list[Card]:
     resumes = param_of_runs(workload.params) if workload else None
     if run.status not in ("failed", "cancelled", "interrupted") or CHECKPOINT not in snapshot.artifacts or not resumes:
         return []
-    note = words(line("It has kept a checkpoint: a new run can begin where that was written, with the same settings."))
+    note = paragraph(
+        line("It has kept a checkpoint: a new run can begin where that was written, with the same settings.")
+    )
     button = link(f"/run?run={run.id}&again={run.id}", "Go on from this run", button=True)
     return [Card("again", "", (note, links(button)))]
 
@@ -149,8 +151,8 @@ def verdict(snapshot: Snapshot) -> list[Card]:
     if not verdict_words:
         return []
     texts = {name: without_options(text) for name, text in verdict_words.items()}
-    headline = words(line(label, tone="label"), line(texts["verdict"], tone="heading"))
-    reasons = words(line(texts["why"], "Why"), line(texts["next"], "Next"))
+    headline = paragraph(line(label, tone="label"), line(texts["verdict"], tone="heading"))
+    reasons = paragraph(line(texts["why"], "Why"), line(texts["next"], "Next"))
     buttons = _buttons(snapshot) if snapshot.run.ended else []
     actions_card = [Card("actions", "", (links(*buttons),))] if buttons else []
     return [Card("verdict", "", (headline,), tone="verdict"), Card("why", "", (reasons,)), *actions_card]
@@ -205,7 +207,7 @@ def noted(snapshot: Snapshot) -> list[Card]:
     """The notes that the submitter and the instructor have written on the run."""
     labels = {"submitter": who(snapshot.run), "instructor": INSTRUCTOR}
     lines = [line(text, f"{labels[author]}:") for author, text in snapshot.store.notes(snapshot.run.id).items()]
-    return [Card("notes", "Notes", (words(*lines),))] if lines else []
+    return [Card("notes", "Notes", (paragraph(*lines),))] if lines else []
 
 
 def files(snapshot: Snapshot) -> list[Card]:
@@ -228,9 +230,9 @@ def predicted(snapshot: Snapshot) -> list[Card]:
         return [Card("predicted", TITLE, (about(note),))]
     differences = difference(answer.rank_map, run.rank_map, run.machine)
     if not differences:
-        return [Card("predicted", TITLE, (words(line(AS_MEANT)),))]
+        return [Card("predicted", TITLE, (paragraph(line(AS_MEANT)),))]
     predicted_map = aligned(answer.rank_map, run.rank_map)
-    parts: list[Part] = [words(*(line(sentence, tone="note") for sentence in sentences(differences)))]
+    parts: list[Part] = [paragraph(*(line(sentence, tone="note") for sentence in sentences(differences)))]
     if any(each_difference.kind != "threads" for each_difference in differences):
         plot = machine_picture(run.machine, run.rank_map, threads_of(run), predicted_map)
         parts += [figure(plot, WIDTH), about(LEGEND)]

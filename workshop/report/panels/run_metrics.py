@@ -8,11 +8,11 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.extension import Workload
 from workshop.report.analysis.balance import balance
 from workshop.report.analysis.threads import KINDS, PREFIXES, kinds_of, openmp_why, sentences
-from workshop.report.cards import Card, Part, about, figure, fold, line, table, words
+from workshop.report.cards import Card, Part, about, figure, fold, line, paragraph, table
 from workshop.report.figures import marks, stream, theme
 from workshop.report.figures.bars import rank_times
 from workshop.report.figures.line import curve
@@ -158,7 +158,7 @@ def threads(snapshot: Snapshot) -> list[Card]:
     lines = [line(sentence) for sentence in sentences(snapshot.run)]
     variables = [name for name in snapshot.run.placement.get("environment") or {} if name.startswith(PREFIXES)]
     lines += [line(openmp_why(snapshot.run, name), tone="note") for name in variables[:1]]
-    parts: list[Part] = [words(*lines)] if lines else []
+    parts: list[Part] = [paragraph(*lines)] if lines else []
     parts += [figure(rank_threads(censuses, cores)), _by_kind(censuses), fold("What counts as work", ABOUT_THREADS)]
     return [Card("threads", "Threads against cores", tuple(parts))]
 
@@ -169,8 +169,8 @@ def _by_kind(censuses: list[Mapping[str, Any]]) -> Part:
         of_kind = [census[kind] for census in censuses if kind in census]
         count, busy, seconds = (sum(entry[name] for entry in of_kind) for name in ("count", "busy", "seconds"))
         waited = [entry["waited"] for entry in of_kind if entry.get("waited") is not None]
-        waits = say.seconds(sum(waited)) if waited else "–"
-        rows.append([say.capital(KINDS.get(kind, kind)), str(count), str(busy), say.seconds(seconds), waits])
+        waits = words.seconds(sum(waited)) if waited else "–"
+        rows.append([words.capital(KINDS.get(kind, kind)), str(count), str(busy), words.seconds(seconds), waits])
     return table(["Kind, all ranks", "Threads", "Worked", "Processor time", "Waited for a core"], rows)
 
 

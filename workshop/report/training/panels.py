@@ -11,10 +11,10 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.words import size
 from workshop.report.analysis import findings
-from workshop.report.cards import Card, Part, about, figure, line, picture, pictures, table, tiles, words
+from workshop.report.cards import Card, Part, about, figure, line, paragraph, picture, pictures, table, tiles
 from workshop.report.figures import marks, theme
 from workshop.report.figures.bars import rings
 from workshop.report.figures.stream import timeline as drawn
@@ -38,7 +38,7 @@ def conditions(snapshot: Snapshot) -> list[Card]:
     lines = []
     if data := snapshot.metric("data", str):
         held_out = snapshot.metric("held_out_images", int)
-        rest = "" if held_out is None else f"; {say.count(held_out, 'image')} held out"
+        rest = "" if held_out is None else f"; {words.count(held_out, 'image')} held out"
         lines.append(line(f"{data}{rest}.", "Data"))
     if exchange := snapshot.metric("exchange", str):
         why = snapshot.metric("exchange_why", str)
@@ -46,7 +46,7 @@ def conditions(snapshot: Snapshot) -> list[Card]:
     resumed = snapshot.metric("resumed", Mapping)
     if resumed and {"epoch", "update"} <= resumed.keys():
         lines.append(line(f"went on after epoch {resumed['epoch']}, step {resumed['update']}.", "Resumed"))
-    return [Card("conditions", "", (words(*lines),))] if lines else []
+    return [Card("conditions", "", (paragraph(*lines),))] if lines else []
 
 
 def throughput(snapshot: Snapshot) -> list[Card]:
@@ -55,14 +55,16 @@ def throughput(snapshot: Snapshot) -> list[Card]:
     if mean is None:
         return []
     unit = "images/s"
-    values = [{"label": "all ranks", "value": say.quantity(mean, unit), "exact": say.exact(mean, unit)}]
+    values = [{"label": "all ranks", "value": words.quantity(mean, unit), "exact": words.exact(mean, unit)}]
     for name, label, sign in (("deviation", "deviation of the mean", "± "), ("jitter", "jitter of the steps", "")):
         value = snapshot.metric(f"images_per_second_{name}", int | float)
         if value is not None:
-            values.append({"label": label, "value": sign + say.quantity(value, unit), "exact": say.exact(value, unit)})
+            values.append(
+                {"label": label, "value": sign + words.quantity(value, unit), "exact": words.exact(value, unit)}
+            )
     steps = snapshot.metric("measured_steps", int)
     if steps is not None:
-        values.append({"label": "measured over", "value": say.count(steps, "step")})
+        values.append({"label": "measured over", "value": words.count(steps, "step")})
     parts = [tiles(values), figure(rank_throughput(snapshot.run.metrics))]
     each = snapshot.metric("images_per_second_ranks", list) or []
     if sum(each) > (1 + SAME) * mean:
@@ -72,14 +74,14 @@ def throughput(snapshot: Snapshot) -> list[Card]:
 
 # Lists of metrics that have a value for each rank: heading, and how a value reads.
 _COLUMNS: dict[str, tuple[str, Callable[[Any], str]]] = {
-    "images_per_second_ranks_jitter": ("Jitter", lambda value: say.quantity(value, "images/s")),
-    "shards": ("Images", say.quantity),
+    "images_per_second_ranks_jitter": ("Jitter", lambda value: words.quantity(value, "images/s")),
+    "shards": ("Images", words.quantity),
     "held_out_accuracy_ranks": (
         "Held-out accuracy",
         lambda value: findings.percent(value) if math.isfinite(value) else "–",
     ),
-    "last": ("Came last", lambda value: say.count(value, "time")),
-    "late_by": ("then late by", say.seconds),
+    "last": ("Came last", lambda value: words.count(value, "time")),
+    "late_by": ("then late by", words.seconds),
     "memory": ("Memory", size),
 }
 
@@ -115,7 +117,7 @@ def spent(snapshot: Snapshot) -> list[Card]:
         return []
     notes = []
     if share := evaluation_share(snapshot.run):
-        notes.append(about(f"Of the time of training and evaluation together, evaluation took {say.percent(share)}."))
+        notes.append(about(f"Of the time of training and evaluation together, evaluation took {words.percent(share)}."))
     return [Card("spent", "What the time went into", (*notes, figure(rings({"": parts}))), half=True)]
 
 
@@ -125,7 +127,7 @@ def timeline(snapshot: Snapshot) -> list[Card]:
         return []
     trace = json.loads(snapshot.read(TIMELINE))
     waits = waiting(snapshot.run)
-    parts = [*([words(line(waits.sentence))] if waits else []), figure(drawn(trace))]
+    parts = [*([paragraph(line(waits.sentence))] if waits else []), figure(drawn(trace))]
     return [Card("timeline", "Who waited for whom", tuple(parts))]
 
 
@@ -135,16 +137,16 @@ def autotune(snapshot: Snapshot) -> list[Card]:
         return []
     tries = csv.DictReader(io.StringIO(snapshot.read(AUTOTUNE).decode()))
     keys = ("cycle_time_ms", "tensor_fusion_threshold", "score")
-    rows = [[say.quantity(float(attempt[key])) for key in keys] for attempt in tries]
+    rows = [[words.quantity(float(attempt[key])) for key in keys] for attempt in tries]
     if not rows:
         return []
     fastest = max(rows, key=lambda row: float(row[2]))
     sentence = (
-        f"Horovod tried {say.count(len(rows), 'setting')}. The fastest looked for gradients every {fastest[0]} ms and "
-        f"put up to {fastest[1]} MB into one message."
+        f"Horovod tried {words.count(len(rows), 'setting')}. The fastest looked for gradients every {fastest[0]} ms "
+        f"and put up to {fastest[1]} MB into one message."
     )
     heading = ["Cycle [ms]", "Fusion threshold [MB]", "Gradients [MB/s]"]
-    return [Card("autotune", "What Horovod tried", (words(line(sentence)), table(heading, rows)), half=True)]
+    return [Card("autotune", "What Horovod tried", (paragraph(line(sentence)), table(heading, rows)), half=True)]
 
 
 def misclassified(snapshot: Snapshot) -> list[Card]:
@@ -158,9 +160,12 @@ def misclassified(snapshot: Snapshot) -> list[Card]:
         lines.append(line("No held-out image was misread."))
     elif count is not None and total is not None:
         more = f"; these are {len(images)} of them" if count > len(images) > 0 else ""
-        lines.append(line(f"{say.quantity(count)} of {say.quantity(total)} held-out images were misread{more}."))
+        lines.append(line(f"{words.quantity(count)} of {words.quantity(total)} held-out images were misread{more}."))
     pictures_shown = [picture(f"data:image/png;base64,{image['png']}", _reading(image)) for image in images]
-    parts = [*([words(*lines)] if lines else []), *([pictures(pictures_shown, small=True)] if pictures_shown else [])]
+    parts = [
+        *([paragraph(*lines)] if lines else []),
+        *([pictures(pictures_shown, small=True)] if pictures_shown else []),
+    ]
     return [Card("misclassified", "Misread digits", tuple(parts))]
 
 
@@ -171,13 +176,13 @@ def confusion(snapshot: Snapshot) -> list[Card]:
         return []
     wrong = {(label, read): counts[label][read] for label in range(10) for read in range(10) if label != read}
     (label, read), most = max(wrong.items(), key=lambda mistake: mistake[1])
-    mistake = f"The commonest mistake is {label} read as {read}: {say.count(most, 'time')}."
+    mistake = f"The commonest mistake is {label} read as {read}: {words.count(most, 'time')}."
     sentence = mistake if most else "No held-out image was misread."
-    return [Card("confusion", "Confusion matrix", (words(line(sentence)), figure(confusion_matrix(counts))))]
+    return [Card("confusion", "Confusion matrix", (paragraph(line(sentence)), figure(confusion_matrix(counts))))]
 
 
 def _reading(image: Mapping[str, Any]) -> str:
-    return f"{image['label']}, read as {image['predicted']} ({say.percent(image['probability'])})"
+    return f"{image['label']}, read as {image['predicted']} ({words.percent(image['probability'])})"
 
 
 def _metrics(snapshot: Snapshot) -> Any:
@@ -223,16 +228,16 @@ def rank_throughput(metrics: Mapping[str, Any]) -> go.Figure:
     names = [*(f"rank {rank}" for rank in range(len(each))), TOTAL]
     values = [*each, total]
     colours = [*(theme.rank_colour(rank) for rank in range(len(each))), theme.ACCENT]
-    words = [
-        f"{say.quantity(value)} ± {say.quantity(around)}" if around else say.quantity(value)
+    labels = [
+        f"{words.quantity(value)} ± {words.quantity(around)}" if around else words.quantity(value)
         for value, around in zip(values, spreads, strict=True)
     ]
     bar = marks.bars(
         values,
         names,
         colours,
-        [f"{name}: {text} images/s" for name, text in zip(names, words, strict=True)],
-        [f"<b>{text}</b>" if name == TOTAL else text for name, text in zip(names, words, strict=True)],
+        [f"{name}: {text} images/s" for name, text in zip(names, labels, strict=True)],
+        [f"<b>{text}</b>" if name == TOTAL else text for name, text in zip(names, labels, strict=True)],
         error_x=marks.whiskers(spreads, theme.INK),
     )
     return theme.figure(

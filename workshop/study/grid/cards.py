@@ -8,7 +8,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.mpi.implementations import IMPLEMENTATIONS
 from workshop.report.cards import Card, Part, about, code, figure, table
 from workshop.report.figures.bars import grouped, settings
@@ -37,7 +37,7 @@ MPI = "mpi"
 def cards(report: GridReport) -> list[Card]:
     unit, cells = report.unit, report.rows
     axes = varying(cells)
-    title = say.capital(" against ".join(map(axis_words, axes))) if len(axes) < 3 else "The two that mattered most"
+    title = words.capital(" against ".join(map(axis_words, axes))) if len(axes) < 3 else "The two that mattered most"
     return [
         verdict(report),
         *[Card("grid", title, parts) for parts in [picture(cells, axes, unit)] if parts],
@@ -68,7 +68,7 @@ def picture(cells: Sequence[CellResult], axes: Sequence[str], unit: str) -> tupl
     ordered = [effect.axis for effect in cell_effects(cells)] or list(axes)
     first, second = sorted((ordered + [axis for axis in axes if axis not in ordered])[:2], key=list(axes).index)
     heatmap_parts = _two_axes(_best_by(cells, (first, second)), (first, second), unit)
-    others = say.listed(axis_words(axis) for axis in axes if axis not in (first, second))
+    others = words.listed(axis_words(axis) for axis in axes if axis not in (first, second))
     return (about(f"The two settings that mattered most; each cell is the best over {others}."), *heatmap_parts)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.extension import load
 from workshop.report.actions import without_options
-from workshop.report.cards import Card, Part, about, figure, line, words
+from workshop.report.cards import Card, Part, about, figure, line, paragraph
 from workshop.report.figures.bars import WaterfallStep as Stage
 from workshop.report.figures.bars import settings, waterfall
 from workshop.study.cards import cells_table, pick, point, rate_words, runs_card, verdict
@@ -39,9 +39,11 @@ def step_cards(report: GuidedReport, key: str, titled: bool = True) -> list[Card
     head: Parts = ()
     if (verdict_texts := step_report.verdict) is not None:
         following = line(without_options(verdict_texts["next"]), "Next")
-        head = (words(line(verdict_texts["verdict"], tone="heading"), line(verdict_texts["why"], "Why"), following),)
+        head = (
+            paragraph(line(verdict_texts["verdict"], tone="heading"), line(verdict_texts["why"], "Why"), following),
+        )
     published = f"{step_report.step.published} {guide.others} {guide.source}."
-    beside = words(line(published, f"The {guide.reference}:", tone="about"))
+    beside = paragraph(line(published, f"The {guide.reference}:", tone="about"))
     cells = [  # as the step's own figures name them
         replace(cell, label=name(cell), point={axis: value for axis, value in cell.point.items() if axis != "step"})
         for cell in step_report.cells
@@ -64,7 +66,7 @@ def _grid(report: GuidedReport, step_report: StepReport, cells: Sequence[CellRes
     out = sorted(
         tuple(at.values()) for at in points(report.step_results, step_report.step) if crowded(report.step_results, at)
     )
-    names = say.listed(step_report.step.label.format(*values) for values in out)
+    names = words.listed(step_report.step.label.format(*values) for values in out)
     sentence = f"Left out in the quick setting, with more than two threads for a core: {names}."
     return (*picture(cells, _axes(cells), report.unit), *([about(sentence)] if out else []))
 
@@ -88,7 +90,7 @@ def _waterfall(report: GuidedReport, step_report: StepReport, cells: Sequence[Ce
     gave = {cell.point["gave"] for cell in cells} | {step_report.step.key}
     ended = [other.step for other in report.steps if other.state in ("done", "partly")]
     nothing = [step.short for step in ended if step.key not in gave]
-    excluded = f" Not in it, since they added nothing beyond chance: {say.listed(nothing)}." if nothing else ""
+    excluded = f" Not in it, since they added nothing beyond chance: {words.listed(nothing)}." if nothing else ""
     start = rate_words(first.median, report.unit)
     return (figure(waterfall_figure), about(f"Evaluation is counted in, {start} at the start.{excluded}"))
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.report.analysis.balance import PHASES
-from workshop.report.cards import Card, Part, figure, line, table, words
+from workshop.report.cards import Card, Part, figure, line, paragraph, table
 from workshop.report.figures import theme
 from workshop.report.figures.line import line as drawn
 from workshop.report.figures.marks import Point
@@ -70,7 +70,7 @@ def _figures(report: ScalingReport) -> list[Part]:
     for row in report.rows:
         cell, gain = row.cell, row.speed_up
         spread = "–" if gain is None else f"{rate_words(cell.low)} to {rate_words(cell.high)}"
-        shares = ["–" if share is None else say.percent(share) for share in (row.efficiency, *row.shown_shares)]
+        shares = ["–" if share is None else words.percent(share) for share in (row.efficiency, *row.shown_shares)]
         cells.append(
             [str(row.ranks), rate_words(cell.median), spread, "–" if gain is None else f"{gain:.2f}×", *shares]
         )
@@ -78,9 +78,9 @@ def _figures(report: ScalingReport) -> list[Part]:
     if (serial := serial_share(report.rows, report.weak)) is not None:
         law = "Gustafson" if report.weak else "Amdahl"
         most = f", so no number of ranks gets beyond {1 / serial:.1f}×" if serial > 0.005 and not report.weak else ""
-        lines.append(line(f"A serial share of {say.percent(serial)} fits best{most}.", f"{law}'s law:", "about"))
+        lines.append(line(f"A serial share of {words.percent(serial)} fits best{most}.", f"{law}'s law:", "about"))
     lines += [
         line(f"{published.figures}. {published.source}.", f"{published.name}:", "about")
         for published in references(report.rows)
     ]
-    return [table(heads, cells), *([words(*lines)] if lines else [])]
+    return [table(heads, cells), *([paragraph(*lines)] if lines else [])]

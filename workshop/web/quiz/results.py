@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.quiz.results import record, spreadsheets
 from workshop.quiz.results.cards import cards, head
@@ -132,7 +132,7 @@ def _page(store: Store, request: Request) -> Response:
     page = write_report(
         findings,
         "results",
-        answers=say.count(int(gone), "answer") if gone.isdecimal() and len(gone) < 6 else "",
+        answers=words.count(int(gone), "answer") if gone.isdecimal() and len(gone) < 6 else "",
         going_on=record.kind == "live" and record.state.get("phase") != "ended",
         round=record.id,
         files=FILES,

@@ -9,7 +9,7 @@ from dataclasses import replace
 import plotly.graph_objects as go
 
 from workshop.core.words import capital, seconds
-from workshop.report.cards import Card, Part, figure, line, table, words
+from workshop.report.cards import Card, Part, figure, line, paragraph, table
 from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.allreduce.curves import NAMES, STREAMS, AllReduceCurve, by_size, message, rate
@@ -107,7 +107,7 @@ def table_card(snapshot: Snapshot) -> list[Card]:
     chosen, unknown = snapshot.metric("algorithms", Mapping) or {}, snapshot.metric("algorithms_unknown", str)
     notes = _left_out(snapshot)
     if unknown:
-        notes.append(words(line(f"{capital(unknown)}.", "Algorithms", "note")))
+        notes.append(paragraph(line(f"{capital(unknown)}.", "Algorithms", "note")))
     return [Card("all-reduces", "By method", (_summary(curves, chosen), *notes))] if curves else []
 
 
@@ -130,7 +130,7 @@ def _figures(
 
 
 def _about(text: str) -> Part:
-    return words(line(text, tone="about"))
+    return paragraph(line(text, tone="about"))
 
 
 def _summary(curves: Sequence[AllReduceCurve], chosen: Mapping[str, Sequence[Sequence[str]]]) -> Part:
@@ -153,7 +153,11 @@ def _summary(curves: Sequence[AllReduceCurve], chosen: Mapping[str, Sequence[Seq
 
 def _left_out(snapshot: Snapshot) -> list[Part]:
     left_out = snapshot.metric("left_out", Mapping)
-    return [words(*(line(f"{name}: {why}.", "Left out", "note") for name, why in left_out.items()))] if left_out else []
+    return (
+        [paragraph(*(line(f"{name}: {why}.", "Left out", "note") for name, why in left_out.items()))]
+        if left_out
+        else []
+    )
 
 
 def measured_curves(snapshot: Snapshot) -> list[AllReduceCurve]:

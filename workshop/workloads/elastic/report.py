@@ -10,7 +10,7 @@ from workshop.engine.training.checkpoint import young
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, line, table
-from workshop.report.cards import words as sentences
+from workshop.report.cards import paragraph as sentences
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.elastic.kills import random_mean
 

@@ -8,7 +8,7 @@ from typing import Any
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, line, picture, pictures, table
-from workshop.report.cards import words as sentences
+from workshop.report.cards import paragraph as sentences
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels

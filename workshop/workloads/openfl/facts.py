@@ -14,7 +14,7 @@ from workshop.core import words
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, number
 from workshop.report.cards import Card, line, table
-from workshop.report.cards import words as sentences
+from workshop.report.cards import paragraph as sentences
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.federated.failures import openfl_fix
 from workshop.workloads.openfl.workspace import PATIENCE

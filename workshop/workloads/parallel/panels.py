@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.core import words as say
-from workshop.report.cards import Card, Part, figure, line, table, words
+from workshop.core import words
+from workshop.report.cards import Card, Part, figure, line, paragraph, table
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.parallel import figures, schedules
@@ -31,11 +31,13 @@ def timelines(snapshot: Snapshot) -> list[Card]:
     spans = schedules.read(snapshot.read(schedules.FILE))
     first = [span for rank in ranks for span in spans.get(rank, [])]
     idle, expected = snapshot.metric("idle", float), snapshot.metric("expected_idle", float)
-    parts: list[Part] = [words(line(BUBBLE, tone="about"))]
+    parts: list[Part] = [paragraph(line(BUBBLE, tone="about"))]
     if idle is not None and expected is not None:
-        parts.append(words(line(f"Idle for {say.percent(idle)} of the time; predicted {say.percent(expected)}.")))
+        parts.append(
+            paragraph(line(f"Idle for {words.percent(idle)} of the time; predicted {words.percent(expected)}."))
+        )
     if snapshot.metric("paced", bool):
-        parts.append(words(line(PACED, tone="note")))
+        parts.append(paragraph(line(PACED, tone="note")))
     parts.append(figure(figures.timeline(first)))
     return [Card("pipeline", "The pipeline", tuple(parts))]
 
@@ -52,11 +54,13 @@ def traffic(snapshot: Snapshot) -> list[Card]:
             totals[kind] = before[0] + calls, before[1] + size
     rows = [figures.kind_words(kind, calls, size) for kind, (calls, size) in sorted(totals.items())]
     size, calls = (snapshot.metric(name, int) or 0 for name in ("bytes_difference", "calls_difference"))
-    differs = f"The ranks counted {say.size(size)} and {say.count(calls, 'call')} more or fewer in all steps."
+    differs = f"The ranks counted {words.size(size)} and {words.count(calls, 'call')} more or fewer in all steps."
     agreement = differs if size or calls else FORMULA
     if not rows:
-        return [Card("traffic", "What a step exchanges", (words(line("Nothing: one rank has all of it.")),), half=True)]
-    parts = (words(line(agreement, tone="about")), table(["Axis", "Kind", "Calls", "Bytes"], rows))
+        return [
+            Card("traffic", "What a step exchanges", (paragraph(line("Nothing: one rank has all of it.")),), half=True)
+        ]
+    parts = (paragraph(line(agreement, tone="about")), table(["Axis", "Kind", "Calls", "Bytes"], rows))
     return [Card("traffic", "What a step exchanges", parts, half=True)]
 
 
@@ -67,11 +71,11 @@ def memory(snapshot: Snapshot) -> list[Card]:
         return []
     peaks: Sequence[float] = snapshot.metric("memory_peak", list) or []
     rows: list[list[str | Mapping[str, Any]]] = [
-        [rank_cell(rank), say.size(sum(plan.values())), say.size(sum(count.values())), say.size(peak)]
+        [rank_cell(rank), words.size(sum(plan.values())), words.size(sum(count.values())), words.size(peak)]
         for rank, (plan, count, peak) in enumerate(zip(planned, counted, peaks, strict=False))
     ]
     parts = (
-        words(line(LEDGER, tone="about")),
+        paragraph(line(LEDGER, tone="about")),
         figure(figures.memory(counted)),
         table(["Rank", "Planned", "Counted", "Process, peak"], rows),
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.core import words as say
-from workshop.report.cards import Card, Part, figure, line, table, words
+from workshop.core import words
+from workshop.report.cards import Card, Part, figure, line, paragraph, table
 from workshop.report.machine_picture import rank_cell
 from workshop.workloads.parallel import ParallelParams, figures, schedules, settings
 from workshop.workloads.parallel.catalogue import NETWORKS
@@ -67,8 +67,8 @@ def _parts(params: ParallelParams, plans: Sequence[CutTraining]) -> Card:
         count = sum(parameter.size for parameter in plan.parameters)
         first, after = (params.batch * share // grid.example_shares for share in (plan.share, plan.share + 1))
         columns.append(f"rank {rank}<br>examples {first + 1} to {after}")
-        rows.append([rank_cell(rank), *(str(plan.place[axis]) for axis in axes), say.quantity(count)])
-    names = "Part of the data", "Stage", say.capital(grid.kind)
+        rows.append([rank_cell(rank), *(str(plan.place[axis]) for axis in axes), words.quantity(count)])
+    names = "Part of the data", "Stage", words.capital(grid.kind)
     headings = ["Rank", *(names[axis] for axis in axes), "Weights"]
     return Card("parts", "Who has what", (figure(figures.shares(layers, columns, cells)), table(headings, rows)))
 
@@ -98,7 +98,7 @@ def _content(params: ParallelParams, plan: CutTraining, name: str, share: float)
             return numbers("experts", params.experts)
         if grid.kind == "spatial" and "convolution" in name:
             return f"all, for {numbers('rows', params.image)}"
-    return "all" if share == 1 else say.percent(share)
+    return "all" if share == 1 else words.percent(share)
 
 
 def _name(layer: Layer) -> str:
@@ -115,8 +115,8 @@ def _timeline(plans: Sequence[CutTraining]) -> list[Card]:
     if stages == 1:
         return []
     planned = spans(plans)
-    idle = f"Idle for {say.percent(schedules.idle_share(planned, stages))} of the time."
-    parts: tuple[Part, ...] = (words(line(TIMELINE, tone="about"), line(idle)), figure(figures.timeline(planned)))
+    idle = f"Idle for {words.percent(schedules.idle_share(planned, stages))} of the time."
+    parts: tuple[Part, ...] = (paragraph(line(TIMELINE, tone="about"), line(idle)), figure(figures.timeline(planned)))
     return [Card("plan-pipeline", "The pipeline", parts)]
 
 
@@ -126,15 +126,15 @@ def _traffic(plans: Sequence[CutTraining]) -> Card:
         total += plan.expected_traffic()
     rows = [figures.kind_words(kind, calls, size) for kind, (calls, size) in total.as_json().items()]
     if not rows:
-        return Card("plan-traffic", "What a step exchanges", (words(line("Nothing: one rank has all of it.")),))
-    all_ranks = words(line(f"All ranks together, in one step: {say.size(total.total)}.", tone="about"))
+        return Card("plan-traffic", "What a step exchanges", (paragraph(line("Nothing: one rank has all of it.")),))
+    all_ranks = paragraph(line(f"All ranks together, in one step: {words.size(total.total)}.", tone="about"))
     return Card("plan-traffic", "What a step exchanges", (all_ranks, table(["Axis", "Kind", "Calls", "Bytes"], rows)))
 
 
 def _memory(plans: Sequence[CutTraining]) -> Card:
     ledgers = [plan.planned_memory().as_json() for plan in plans]
     most = max(sum(ledger.values()) for ledger in ledgers)
-    alone = words(line(f"The rank that needs most needs {say.size(most)}.", tone="about"))
+    alone = paragraph(line(f"The rank that needs most needs {words.size(most)}.", tone="about"))
     return Card("plan-memory", "Memory of each rank", (alone, figure(figures.memory(ledgers))))
 
 
@@ -145,12 +145,12 @@ def large_networks(memory: float) -> Card:
     for network in NETWORKS:
         ledgers[network.title] = network.alone.as_json()
         ways = [
-            f"{fit.way}: {say.count(fit.ranks, 'device')}, {say.size(fit.ledger.total)} each"
+            f"{fit.way}: {words.count(fit.ranks, 'device')}, {words.size(fit.ledger.total)} each"
             for fit in network.fits(memory)
         ]
         rows.append(
-            [network.title, say.quantity(network.parameters), "; ".join(ways) or "none of these ways", network.source]
+            [network.title, words.quantity(network.parameters), "; ".join(ways) or "none of these ways", network.source]
         )
     rule = figure(figures.rule(ledgers))
-    parts = (words(line(LARGE, tone="about")), rule, table(["Network", "Weights", "Fits with", "Source"], rows))
+    parts = (paragraph(line(LARGE, tone="about")), rule, table(["Network", "Weights", "Fits with", "Source"], rows))
     return Card("large", "Networks that fit on no laptop", parts)

@@ -11,7 +11,7 @@ from workshop.core import words
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, number
 from workshop.report.cards import Card, figure, line, table
-from workshop.report.cards import words as sentences
+from workshop.report.cards import paragraph as sentences
 from workshop.report.figures.bars import settings
 from workshop.report.figures.marks import Point
 from workshop.report.snapshot import Panel, Snapshot

@@ -9,7 +9,7 @@ from typing import Any
 from workshop.core.words import quantity, size
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
-from workshop.report.cards import Card, figure, line, table, words
+from workshop.report.cards import Card, figure, line, paragraph, table
 from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.quantisation import ARTIFACT, FORMATS, INSTRUCTIONS
@@ -51,7 +51,7 @@ def table_of_formats(snapshot: Snapshot) -> list[Card]:
         rows.append(
             [*FORMATS[name][:4], *shares, *errors, size(row["bytes"]), quantity(speed) if speed else "not measured"]
         )
-    return [Card("formats", "By format", (table(HEADINGS, rows), words(line(ABOUT, tone="about"))))] if rows else []
+    return [Card("formats", "By format", (table(HEADINGS, rows), paragraph(line(ABOUT, tone="about"))))] if rows else []
 
 
 def layers(snapshot: Snapshot) -> list[Card]:
@@ -62,7 +62,7 @@ def layers(snapshot: Snapshot) -> list[Card]:
     exact, sums = layer["overflow"]["exact"], layer["overflow"]["sums"]
     results = table(("Added up in", "Result", "Exact"), [[name, f"{sums[name][-1]:,}", f"{exact:,}"] for name in sums])
     weights, rounding = weights_figure(layer["ranges"]), rounding_figure(layer["ranges"])
-    lines = [words(line(text, tone="about")) for text in (WEIGHTS, ROUNDING, SUMS)]
+    lines = [paragraph(line(text, tone="about")) for text in (WEIGHTS, ROUNDING, SUMS)]
     return [
         Card("weights", "Ranges of weights", (lines[0], figure(weights)), half=True),
         Card("rounding", "Rounding of weights", (lines[1], figure(rounding)), half=True),

@@ -56,7 +56,7 @@ def compared(snapshot: Snapshot) -> list[cards.Card]:
         return []
     fits = [("this run", fitted), *((f"daal4py on {NODES} nodes", published) for published in PUBLISHED)]
     rows = [[name, fit.title, f"{words.size(fit.rate)}/s"] for name, fit in fits]
-    cited = cards.words(cards.line(f"Published in: {SOURCE}.", tone="about"))
+    cited = cards.paragraph(cards.line(f"Published in: {SOURCE}.", tone="about"))
     return [cards.Card("published", "Beside published fits", (cards.table(["Fit", "Rows", "Rate"], rows), cited))]
 
 

@@ -8,7 +8,7 @@ from workshop.extension import OUTPUT
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts, number
 from workshop.report.cards import Card, code, line
-from workshop.report.cards import words as sentences
+from workshop.report.cards import paragraph as sentences
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels
 from workshop.study.scaling.efficiency import PUBLISHED

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from workshop.core import words
 from workshop.report.cards import Card, figure, line, table
-from workshop.report.cards import words as text
+from workshop.report.cards import paragraph as text
 from workshop.report.figures import marks, theme
 from workshop.workloads.scale.regression import ComparedPoint, PublishedMachine
 from workshop.workloads.scale.step import PARTS, StepPrediction

@@ -11,7 +11,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.registry import workload_title
 from workshop.report.cards import Card, figure, line
-from workshop.report.cards import words as text
+from workshop.report.cards import paragraph as text
 from workshop.report.sentences import STATUS
 from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.kind import Answer, NumberGuess

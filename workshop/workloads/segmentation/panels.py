@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core.words import count, percent
-from workshop.report.cards import Card, Part, line, picture, pictures, table, words
+from workshop.report.cards import Card, Part, line, paragraph, picture, pictures, table
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.workloads.federated.report import panels as federated
 
@@ -59,7 +59,7 @@ def overlays(snapshot: Snapshot) -> list[Card]:
         ]
         for at, patient in enumerate(patients, 1)
     ]
-    return [Card("overlays", "Lesions as the model outlines them", (words(*lines), image, table(heads, rows)))]
+    return [Card("overlays", "Lesions as the model outlines them", (paragraph(*lines), image, table(heads, rows)))]
 
 
 def measures(snapshot: Snapshot) -> list[Card]:
@@ -73,7 +73,7 @@ def measures(snapshot: Snapshot) -> list[Card]:
         [SHORT.get(way, way), *(percent(measures_of_way[name]) for name in ("dice", "jaccard", "tversky"))]
         for way, measures_of_way in ways.items()
     ]
-    note = words(line(ABOUT_MEASURES, tone="about"))
+    note = paragraph(line(ABOUT_MEASURES, tone="about"))
     return [Card("overlap", "Three measures of overlap", (note, table(["Way", "Dice", "Jaccard", weighed], rows)))]
 
 

@@ -9,7 +9,7 @@ from workshop.core.words import percent
 from workshop.report.analysis.balance import Totals
 from workshop.report.analysis.findings import Facts
 from workshop.report.cards import Card, line, table
-from workshop.report.cards import words as sentences
+from workshop.report.cards import paragraph as sentences
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.report.training import panels as training_panels
 from workshop.study.scaling.efficiency import PUBLISHED

@@ -12,7 +12,7 @@ from typing import Any
 
 from workshop.core.words import capital, count, numbered, percent, quantity, size
 from workshop.report.analysis import findings
-from workshop.report.cards import Card, Part, about, figure, line, table, tiles, words
+from workshop.report.cards import Card, Part, about, figure, line, paragraph, table, tiles
 from workshop.report.figures.line import curve, overlay
 from workshop.report.machine_picture import rank_cell
 from workshop.report.snapshot import Panel, Snapshot
@@ -70,7 +70,7 @@ def _far(snapshot: Snapshot) -> list[Card]:
     notes = [line(ABOUT_DISTANCES + UNKNOWN * (attack and not poisoned and not snapshot.run.ended), tone="about")]
     if poisoned:
         notes.append(line(f"{capital(numbered('institution', poisoned))}.", "Poisoned"))
-    parts = words(*notes), figure(figures.distances(rounds, by_institution, poisoned))
+    parts = paragraph(*notes), figure(figures.distances(rounds, by_institution, poisoned))
     return [Card("distances", "Who lies far from the others", parts, half=True)]
 
 
@@ -89,7 +89,7 @@ def _dropped(snapshot: Snapshot) -> list[Card]:
         )
     if skipped := snapshot.metric("skipped", list):
         notes.append(line(f"In {count(len(skipped), 'round')} too few were left to go on with.", "Skipped"))
-    return [Card("dropped", "Updates that are no numbers", (words(*notes),), half=True)]
+    return [Card("dropped", "Updates that are no numbers", (paragraph(*notes),), half=True)]
 
 
 def _private(snapshot: Snapshot) -> list[Card]:
@@ -106,7 +106,7 @@ def _private(snapshot: Snapshot) -> list[Card]:
         chart.update_layout(xaxis_title_text="round", yaxis_rangemode="tozero")
         parts.append(figure(chart))
     else:
-        parts.append(words(line("Without noise there is no epsilon: nothing is promised.")))
+        parts.append(paragraph(line("Without noise there is no epsilon: nothing is promised.")))
     parts.insert(1, tiles([{"label": label, "value": value} for label, value in facts.items()]))
     return [Card("epsilon", "What noise promises", (*parts, about(COVERED)), half=True)]
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.report.analysis.findings import percent
-from workshop.report.cards import Card, about, figure, line, table, words
+from workshop.report.cards import Card, about, figure, line, paragraph, table
 from workshop.report.figures import marks, theme
 from workshop.study.cards import runs_card, runs_cell, verdict
 from workshop.workloads.federated.report.panels import NAMES, SIDE_BY_SIDE
@@ -118,8 +118,8 @@ def _curves(report: WaysReport, on: str, title: str, text: str) -> Card:
 def _final_scores(report: WaysReport) -> Card:
     """Return a card with each way's final scores, over the seeds and with each of them."""
     heads = ["Way", "Held-out images", "Institutions' own images"]
-    rows = [[say.capital(NAMES[way]), *(kind.spread(report.seeds.scores(way, on)) for on in ON)] for way in WAYS]
-    each = ["Seed", "Run", *(f"{say.capital(kind.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
+    rows = [[words.capital(NAMES[way]), *(kind.spread(report.seeds.scores(way, on)) for on in ON)] for way in WAYS]
+    each = ["Seed", "Run", *(f"{words.capital(kind.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
     seeds = [
         [str(run.seed), runs_cell([run.run]), *(percent(run.scores[key]) for key in WAYS_ON)] for run in report.seeds
     ]
@@ -129,7 +129,7 @@ def _final_scores(report: WaysReport) -> Card:
 def _differences(report: WaysReport) -> Card:
     rows = [
         [
-            f"{say.capital(kind.NAMES[way])} against {kind.NAMES[other]}",
+            f"{words.capital(kind.NAMES[way])} against {kind.NAMES[other]}",
             kind.DATA[on],
             kind.mean_words(pair.differences, "points"),
             f"{pair.better} of {len(pair.pairs)}",
@@ -142,12 +142,15 @@ def _differences(report: WaysReport) -> Card:
 
 def _published(report: WaysReport) -> Card:
     """Return a card with the relative gains over learning alone, here and in a publication."""
-    heads = ["Better than alone", *(say.capital(kind.DATA[on]) for on in ON)]
+    heads = ["Better than alone", *(words.capital(kind.DATA[on]) for on in ON)]
     pairs = {way: [report.seeds.compare(way, ALONE, on) for on in ON] for way in WAYS if way != ALONE}
     rows = [
-        [f"{say.capital(NAMES[way])}, here", *(kind.mean_words(pair.shares if pair else [], "%") for pair in compared)]
+        [
+            f"{words.capital(NAMES[way])}, here",
+            *(kind.mean_words(pair.shares if pair else [], "%") for pair in compared),
+        ]
         for way, compared in pairs.items()
     ]
     rows.append([f"Data of all, {kind.PUBLISHED_BY}", *(f"{100 * kind.PUBLISHED_GAINS[on]:+.2g} %" for on in ON)])
-    lines = words(line(PUBLISHED, "Published", "about"), line(kind.CAVEAT, tone="about"))
+    lines = paragraph(line(PUBLISHED, "Published", "about"), line(kind.CAVEAT, tone="about"))
     return Card("published", "Beside what others have found", (table(heads, rows), lines))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workshop.core import words as say
+from workshop.core import words
 from workshop.report.analysis.threads import KINDS
 from workshop.report.cards import Part, about, figure, table
 from workshop.report.figures.bars import rings
@@ -34,7 +34,7 @@ def _profile(report: GuidedReport, step_report: StepReport, cells: Sequence[Cell
     rows = {kind: [KINDS.get(kind, kind)] for counts in census.values() for kind in counts}
     for kind, counts in ((kind, counts) for kind in rows for counts in census.values()):
         threads = counts.get(kind)
-        rows[kind] += [str(threads.count), str(threads.busy), say.seconds(threads.seconds)] if threads else ["–"] * 3
+        rows[kind] += [str(threads.count), str(threads.busy), words.seconds(threads.seconds)] if threads else ["–"] * 3
     if rows:
         heads = [f"{label}: {what}" for label in census for what in ("threads", "worked", "processor time")]
         parts.append(table(["Kind of thread", *heads], list(rows.values())))
@@ -69,14 +69,14 @@ def _evaluation(report: GuidedReport, step_report: StepReport, cells: Sequence[C
     shares = {}
     for cell, run in report.step_results.measured(step_report.step.key):
         if cell.point["ranks"] == several[-1] and (seconds := as_long_run(run)):
-            shares[f"{cell.point['evaluation']}, {say.count(several[-1], 'rank')}"] = seconds
+            shares[f"{cell.point['evaluation']}, {words.count(several[-1], 'rank')}"] = seconds
 
     def over_ranks(value_of: Callable[[RunRecord], float | None], unit: str, ideal: Any) -> Part:
         """A line for each way to evaluate, with a point for each number of ranks."""
         lines: dict[str, list[Point]] = {BEFORE: [], AFTER: []}
         for cell in sorted(cells, key=lambda cell: cell.point["ranks"]):
             values = tuple(value for run in cell.runs if (value := value_of(report.step_results.runs[run])) is not None)
-            label = say.count(cell.point["ranks"], "rank")
+            label = words.count(cell.point["ranks"], "rank")
             lines[cell.point["evaluation"]].append(Point(label, values, cell.status, cell.why))
         return figure(drawn_line(several, lines, "ranks", unit, ideal=ideal, mark=False))
 
