@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from workshop.course.class_progress import Classroom
@@ -87,10 +88,12 @@ def fill(store: Store, learners: int = 40) -> list[str]:
     return everybody
 
 
-def quiz(store: Store, deck: str, right_of: dict[str, int], questions: int, kind: str = "live") -> int:
+def quiz(
+    store: Store, deck: str, right_of: dict[str, int], questions: int, kind: str = "live", skipped: Sequence[str] = ()
+) -> int:
     """A round in which everybody has answered all questions, and as many right as it says."""
     asked = [{"id": f"q{n}", "type": "single"} for n in range(questions)] + [{"id": "like", "type": "poll"}]
-    this = store.add_round(kind, {"deck": deck, "title": deck, "questions": asked})
+    this = store.add_round(kind, {"deck": deck, "title": deck, "questions": asked}, state={"skipped": list(skipped)})
     for name, right_ones in right_of.items():
         identity = store.add_identity("learner", name, f"{this.id} {name}")
         player = store.add_player(this.id, identity.id, name).id

@@ -92,10 +92,13 @@ class Classroom:
         ]  # fmt: skip
 
     def _question_count(self, round_id: int) -> int:
-        """How many questions of a round have a right answer: nothing is right in a poll."""
+        """How many questions of a round count: nothing is right in a poll, and the host may skip questions."""
         if round_id not in self._questions:
-            questions = self.store.round(round_id).deck.get("questions", [])
-            self._questions[round_id] = sum(question.get("type") != "poll" for question in questions)
+            quiz_round = self.store.round(round_id)
+            marked = {
+                question["id"] for question in quiz_round.deck.get("questions", []) if question.get("type") != "poll"
+            }
+            self._questions[round_id] = len(marked.difference(quiz_round.state.get("skipped", ())))
         return self._questions[round_id]
 
 
