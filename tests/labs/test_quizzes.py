@@ -208,12 +208,11 @@ def test_a_placement_is_right_alone(name: str, id: str) -> None:
 def test_what_has_to_be_predicted_can_be_run_and_is_told_by_the_runs(name: str, id: str) -> None:
     question = deck(name).question(id)
     wanted = truth.required_runs(question)
-    assert [one[0] for one in wanted] == list(question.runs)
-    of = {one[0]: one[1] for one in wanted}
+    assert list(wanted) == list(question.runs)
     named = list(members(expressions.parse(question.truth, question.runs)))
     assert {run for run, _ in named} == set(question.runs), "every run counts in the answer"
     for run, metric in named:
-        assert metric in told(of[run]), metric
+        assert metric in told(wanted[run].workload), metric
 
 
 def members(node: ast.expr) -> Iterator[tuple[str, str]]:
