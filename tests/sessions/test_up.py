@@ -35,7 +35,7 @@ class Up:
     store: Store
 
     def dashboard(self) -> psutil.Process | None:
-        found = [p for p in leftovers(self.home) if "workshop.web" in processes.command(p)]
+        found = [p for p in leftovers(self.home) if "workshop.web.server" in processes.command(p)]
         return found[0] if found else None
 
     def answers(self) -> bool:

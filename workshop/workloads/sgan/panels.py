@@ -17,13 +17,16 @@ ABOUT = (
 
 
 def generated(snapshot: Snapshot) -> list[Card]:
-    """The newest digits of the run, with the classifier's label."""
+    """The newest digits of the run, with the classifier's label if the run has stored it."""
     if GENERATED not in snapshot.artifacts:
         return []
     digits: list[Mapping[str, Any]] = json.loads(snapshot.read(GENERATED))
     if not digits:
         return []
-    images = [picture(f"data:image/png;base64,{digit['png']}", str(digit["label"])) for digit in digits]
+    labels = ["generated" if digit.get("label") is None else str(digit["label"]) for digit in digits]
+    images = [
+        picture(f"data:image/png;base64,{digit['png']}", label) for digit, label in zip(digits, labels, strict=True)
+    ]
     return [Card("generated", "Generated digits", (about(ABOUT), pictures(images, small=True)))]
 
 
