@@ -45,7 +45,7 @@ TARGETS = {
     "launcher": "prterun",
     "controller": "ipyparallel.controller",
     "conductor": "workshop.sessions.conductor",
-    "dashboard": "workshop.web",
+    "dashboard": "workshop.web.server",
 }
 # How runs end that lost a process, by what they say of it.
 LOST = ("RankDied", "EnginesDied", "RanksNotStarted", "RankServerDied", "ControllerDied", "RankSilent")
