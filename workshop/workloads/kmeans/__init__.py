@@ -118,6 +118,7 @@ WORKLOAD = Workload(
         "seconds.predict": "time of the final assignment",
         "width": "width of the photo [pixels]",
         "height": "height of the photo [pixels]",
+        "bytes_file": "size of the photo's file",  # of older runs
         "bytes_before": "size as PNG with all colours",
         "bytes_after": "size as PNG with few colours",
     },
