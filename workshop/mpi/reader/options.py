@@ -1,7 +1,4 @@
-"""The options of launchers: what each says of a placement. Words that say nothing that is known here are named.
-
-The meaning of each option of a launcher for a placement.
-"""
+"""The options of launchers: what each says of a placement. Words that say nothing that is known here are named."""
 
 from __future__ import annotations
 
@@ -9,15 +6,11 @@ import itertools
 import re
 import shlex
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput
 from workshop.mpi import mpirun_rsh
 from workshop.mpi.reader.lines import CommandLine
 from workshop.mpi.reader.parsed_options import ParsedOptions, read_binding, read_mapping
-
-if TYPE_CHECKING:
-    pass
 
 # Options that only one of the MPIs has, in its own spelling.
 _OPENMPI_ONLY = {"x", "mca", "prtemca", "npernode", "N", "oversubscribe"}

@@ -111,18 +111,6 @@ def _private(snapshot: Snapshot) -> list[Card]:
     return [Card("epsilon", "What noise promises", (*parts, about(COVERED)), half=True)]
 
 
-PROTECTION_PANELS = (
-    Panel(
-        "guarding",
-        protection,
-        _protection_version,
-        "learning",
-        comparison=protection,
-        metrics=("epsilon", "clipped", "rule"),
-    ),
-)
-
-
 HELD_OUT, OWN_DATA = "held-out", "own"  # in the names of events, before the measure
 # "Undisturbed" is without attack and defence, "undefended" with the attack alone.
 NAMES = {
