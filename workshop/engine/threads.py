@@ -9,7 +9,7 @@ Found with TensorFlow 2.21, Horovod 0.28 and Open MPI 5.0 under Linux (`of_threa
 - ZeroMQ names all of its own ("ZMQbg/..."); our reporter names itself. ipyparallel's threads (its heart among them) are
   Python's and ZeroMQ's, without names of their own.
 
-So kinds are told by where a thread began (`origins`), and by its name where that isn't known. Nothing distinguishes
+So kinds are told by where a thread began (`Origins`), and by its name where that isn't known. Nothing distinguishes
 Numba's threads from other OpenMP ones where its threading layer is OpenMP (its others can), which of several OpenBLAS
 or OpenMP libraries they belong to who share a process, and, without origins, all nameless ones from each other.
 

@@ -2,9 +2,10 @@
 
 `exchange` moves gradients and weights between ranks, over MPI in `mpi_exchanges` or over Horovod in
 `horovod_exchange`, as they are or shorter by `compression`; `exchanges` chooses; `optimizer` puts an exchange under any
-Keras optimizer; `training_run` is the life of a training run; `loop` takes its steps, `step_report` and `report` tell
-of them; `batches`, `rates`, `measure` and `trace` are its arithmetic, without TensorFlow. `checkpoint` is the file that
-a run goes on from, `checkpoint_writer` writes it beside the training, `checkpoint_interval` says how often.
+Keras optimizer and has its learning rate; `training_run` is the life of a training run and its report; `loop` takes its
+steps, `step_report` tells of them; `batches`, `step_report` and `trace` are its arithmetic, without TensorFlow.
+`checkpoint` is the file that a run goes on from and says how often it is written, `checkpoint_writer` writes it beside
+the training.
 """
 
 # What the metrics of training are called, see `workshop.extension.Workload`.

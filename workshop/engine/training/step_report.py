@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workshop.engine.context import RankContext
 
-# A step's row: the five marks of `measure`, how many examples the rank had, then the sums that its step tells.
+# A step's row: the five marks of `Phases`, how many examples the rank had, then the sums that its step tells.
 COUNT, SUMS = 5, 6
 CENSUS = 1.0  # seconds between two looks at the threads, at least
 

@@ -1,6 +1,6 @@
 """Open MPI's output on bindings in words: `--report-bindings` of versions 5 and 4, `--display map` of version 5.
 
-Version 5 names packages and cores (`package[0][core:L0-1]`), version 4 draws masks (see `masks`).
+Version 5 names packages and cores (`package[0][core:L0-1]`), version 4 draws masks (see `read_mask`).
 
 Open MPI 4's notation of bindings: `[BB/../..][../../..]` has brackets for packages, slashes between cores, and a
 letter for each hardware thread, B where the rank may run.

@@ -1,6 +1,6 @@
 """Number formats: a network in FP32, FP16, BF16, INT8 and INT16, after training. This file only describes the workload.
 
-`formats` converts and runs the network with TensorFlow Lite, `arithmetic` looks into its layers, `report` shows both.
+`formats` converts and runs the network with TensorFlow Lite and looks into its layers, `report` shows both.
 """
 
 from __future__ import annotations

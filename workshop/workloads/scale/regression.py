@@ -3,7 +3,7 @@
 The fit is a least squares of the logarithms of the rates. A curve has two to four points and the model five parameters,
 so a prior keeps each parameter small: five further residuals. Intervals come from draws of the covariance of the fit,
 cut off at 0, below which no parameter can be. Without the cut, intervals are too wide upwards: no rate is above that of
-perfect scaling. On the published curves (`published`), 86 to 96 % of the points that weren't fitted lie inside,
+perfect scaling. On the published curves, 86 to 96 % of the points that weren't fitted lie inside,
 depending on how many were fitted.
 
 The model is the time of a step on n workers, relative to one worker. Each worker computes its batch, and then all wait
