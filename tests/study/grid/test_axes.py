@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
@@ -13,7 +12,7 @@ from workshop.core.placement import Placement
 from workshop.registry import workload
 from workshop.study.grid import axes
 from workshop.study.grid import axes as axes_of
-from workshop.study.grid.axes import count, label, points, read_axes, sample
+from workshop.study.grid.axes import label, points, read_axes
 
 MNIST = workload("mnist")
 KMEANS = workload("kmeans")
@@ -119,17 +118,6 @@ def test_what_can_not_be_says_why() -> None:
 
 
 sizes = st.lists(st.integers(1, 6), min_size=1, max_size=4)
-
-
-@given(sizes, st.integers(1, 60), st.integers(0, 5))
-def test_a_sample_is_of_different_points_in_the_grids_order(shape: list[int], number: int, seed: int) -> None:
-    axes = {f"a{at}": list(range(length)) for at, length in enumerate(shape)}
-    every = list(points(axes))
-    assert len(every) == count(axes) == len({str(point) for point in every})
-    drawn = sample(axes, number, seed)
-    assert len(drawn) == min(number, len(every)) and drawn == sample(axes, number, seed)
-    places = [every.index(point) for point in drawn]
-    assert places == sorted(set(places))
 
 
 def test_labels_tell_values_apart_in_few_words() -> None:

@@ -95,7 +95,7 @@ def test_cells_without_a_rate_are_told() -> None:
     assert "1 cell failed; 2 ranks, 2 threads: no room." in told["why"] and "1 cell ended early" in told["why"]
     nothing = said(cell(2, 2, status="failed", why="no room."), cell(2, 1, status="failed", why="no luck."))
     assert nothing["verdict"] == "Nothing could be measured."
-    assert nothing["why"] == "All 2 cells failed. 2 ranks, 2 threads: no room."
+    assert nothing["why"] == "2 cells failed; 2 ranks, 2 threads: no room."
     assert said(cell(1, 1), finished=False)["verdict"] == "Nothing was measured yet."
     assert said()["verdict"] == "Nothing was measured yet."
     one = said(cell(1, 1, 1234567.0), cell(1, 2), finished=False)

@@ -1,4 +1,4 @@
-"""Axes of a grid, its cells, and samples of them, also as words of a command line: name=value,value. Pure.
+"""Axes of a grid and its cells, also as words of a command line: name=value,value. Pure.
 
 An axis has the name of the field that it varies: `ranks`, `threads`, `map_by`, … of the placement, `env.NAME` for a
 variable of the ranks, or a param of the workload. A param may also be written `params.NAME`, which is necessary if the
@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import itertools
 import math
-import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -72,18 +71,6 @@ def points(axes: Axes) -> Iterator[dict[str, Any]]:
         yield dict(zip(axes, values, strict=True))
 
 
-def sample(axes: Axes, number: int, seed: int = 0) -> list[dict[str, Any]]:
-    """So many different random points of a grid, in the grid's order; all points if the grid has fewer."""
-    total = count(axes)
-    if number >= total:
-        return list(points(axes))
-    draw = random.Random(seed)
-    chosen: set[int] = set()
-    while len(chosen) < number:  # random.sample takes no ranges beyond 2^63
-        chosen.add(draw.randrange(total))
-    return [_point(axes, index) for index in sorted(chosen)]
-
-
 def cell(
     point: Mapping[str, Any],
     workload: Workload,
@@ -127,15 +114,6 @@ def placed(placement: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, 
                 variables[name.removeprefix(VARIABLE)] = value
     fields = {name: value for name, value in point.items() if name in PLACING}
     return {**placement, **fields, "environment": variables}
-
-
-def _point(axes: Axes, index: int) -> dict[str, Any]:
-    """The point of that index in `points`."""
-    values_at: dict[str, Any] = {}
-    for name, values in reversed([*axes.items()]):
-        index, at = divmod(index, len(values))
-        values_at[name] = values[at]
-    return {name: values_at[name] for name in axes}
 
 
 def _divided(workload: Workload, values: Mapping[str, Any], ranks: int) -> dict[str, Any]:

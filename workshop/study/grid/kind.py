@@ -6,7 +6,7 @@ with less than three runs it can't tell. It also says how much each axis matters
 
 from __future__ import annotations
 
-import random
+import itertools
 import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from workshop.registry import workload
 from workshop.report.actions import run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
-from workshop.study import results
+from workshop.study import results, verdicts
 from workshop.study.grid import axes as axes_of
 from workshop.study.grid import plan
 from workshop.study.grid.axes import VARIABLE
@@ -74,9 +74,8 @@ def grid_report(store: Store, study: StudyRecord) -> GridReport:
     )
     best = results.best(rows)
     command = command_of(study.workload, best) if best else ""
-    texts = verdict(rows, description["unit"], study.finished_at is not None, command)
-    if description.get("seeds"):
-        texts = seed_by_seed(texts, rows, trials, runs, study, command)
+    seeds = seed_by_seed(rows, trials, runs, description["rate"]) if description.get("seeds") else {}
+    texts = verdict(rows, description["unit"], study.finished_at is not None, command, **seeds)
     return GridReport(study, trials, runs, texts, rows, best, command)
 
 
@@ -160,8 +159,7 @@ def command_of(name: str, cell: CellResult) -> str:
         return ""
 
 
-ATTEMPTS = 60  # times that Optuna is asked for a cell that is new and can be
-SAMPLED = 2000  # cells that are looked at where it gives none
+ATTEMPTS = 60  # times that Optuna is asked for a cell that is new and possible
 FIRST = (4, 10)  # least and most cells at random before there is a model
 
 
@@ -176,197 +174,84 @@ def propose(
     """
     import optuna
     from optuna.distributions import BaseDistribution, CategoricalDistribution, IntDistribution
+    from optuna.trial import TrialState
 
-    tried_keys = {results.cell_key("", cell.point) for cell in tried}
-    if len(tried_keys) >= axes_of.count(axes):
-        return None
     optuna.logging.set_verbosity(optuna.logging.WARNING)
-    seed, by_index, indices = sampler["seed"] * 1_000_003 + len(tried), {}, {}
-    for name, values in axes.items():
-        ordered = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
-        by_index[name] = sorted(values) if ordered else list(values)
-        each: BaseDistribution = (
-            IntDistribution(0, len(values) - 1) if ordered else CategoricalDistribution(range(len(values)))
-        )
-        indices[name] = each
-    first = min(max(sampler["trials"] // 4, FIRST[0]), FIRST[1])
+    seed, first = (sampler["seed"] * 1_000_003 + len(tried)) % 2**32, sampler["trials"] // 4
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)
-        tpe = optuna.samplers.TPESampler(seed=seed % 2**32, n_startup_trials=first, multivariate=True)
-    at_random = optuna.samplers.RandomSampler(seed=seed % 2**32)
+        tpe = optuna.samplers.TPESampler(seed=seed, n_startup_trials=min(max(first, FIRST[0]), FIRST[1]))
+    at_random = optuna.samplers.RandomSampler(seed=seed)
     study = optuna.create_study(direction="maximize", sampler=at_random if sampler["name"] == "random" else tpe)
-    completed, failed = optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.FAIL
+    indices: dict[str, BaseDistribution] = {
+        name: IntDistribution(0, len(values) - 1)
+        if all(type(value) in (int, float) for value in values) and list(values) == sorted(values)
+        else CategoricalDistribution(range(len(values)))
+        for name, values in axes.items()
+    }
     for cell in tried:
-        if all(name in cell.point and cell.point[name] in values for name, values in by_index.items()):
-            at = {name: values.index(cell.point[name]) for name, values in by_index.items()}
-            state = completed if cell.rates else failed
+        if all(cell.point.get(name) in values for name, values in axes.items()):
+            at = {name: list(values).index(cell.point[name]) for name, values in axes.items()}
+            state = TrialState.COMPLETE if cell.rates else TrialState.FAIL
             study.add_trial(optuna.trial.create_trial(state=state, value=cell.median, params=at, distributions=indices))
-    for _ in range(ATTEMPTS):
-        suggestion = study.ask(indices)
-        point = {name: values[suggestion.params[name]] for name, values in by_index.items()}
-        if results.cell_key("", point) not in tried_keys and able(point):
-            return point
-        study.tell(suggestion, state=failed)  # which neither counts for the model nor comes again for that
-    draw = random.Random(seed)
-    others = axes_of.sample(axes, SAMPLED, draw.randrange(2**31))
-    draw.shuffle(others)
-    return next((point for point in others if results.cell_key("", point) not in tried_keys and able(point)), None)
+    keys = {results.cell_key("", cell.point) for cell in tried}
+    suggestions = (study.ask(indices).params for _ in range(ATTEMPTS))
+    asked = ({name: axes[name][at] for name, at in suggestion.items()} for suggestion in suggestions)
+    points = itertools.chain(asked, itertools.islice(axes_of.points(axes), plan.MOST_TRIALS))
+    return next((point for point in points if results.cell_key("", point) not in keys and able(point)), None)
 
 
 LISTED = 3  # cells that a sentence names
-MOST_BEST = 9  # cells that it advises to repeat
 
 
-def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str = "") -> dict[str, str]:
-    """Verdict, why and next. `command` runs the best cell."""
+def verdict(cells: Sequence[CellResult], unit: str, finished: bool, command: str = "", **seeds: Any) -> dict[str, str]:
+    """Verdict, why and next. `command` runs the best cell; `seeds` are the facts of `seed_by_seed`."""
     measured, order = results.ranked(cells), results.enough(cells)
-    if len(measured) < 2:
-        return too_little(cells, measured, unit, finished)
-    best, usual = measured[0], results.noise(cells)
-    most, least = ("fastest", "slowest") if unit.endswith("/s") else ("best", "worst")
-    why, tied = [_reached(best, unit)], measured
-    if len(order) < 2 or order[0] is not best:
-        sentence = (
-            f"{words.capital(best.label)} reached the most, {_rate(best, unit)}; can't tell whether it is the {most}, "
-            f"which takes {results.ENOUGH} runs of each."
-        )
-    else:
-        tied, second, worst = results.ties(order), order[1], order[-1]
-        times = (best.median or 0.0) / (worst.median or 1.0)
-        against = f"{worst.label}, reached {_rate(worst, unit)}{_between(worst)}: {times:.2f}× between them."
-        if len(tied) == len(measured):
-            sentence = f"Can't tell which is the {most}: all {len(order)} cells are within what repeats differ by."
-        elif len(tied) > 1:
-            names, more = [cell.label for cell in tied[1 : LISTED + 1]], len(tied) - 1 - LISTED
-            others = words.listed([*names, f"{more} more"] if more > 0 else names)
-            sentence = f"{words.capital(best.label)}: {_rate(best, unit)}; can't tell whether {others} can do as much."
-            why.append(f"{_reached(second, unit)[:-1]}: the ranges overlap.")
-        else:
-            ahead = f"{(best.median or 0.0) / (second.median or 1.0):.2f}× the next, {second.label}"
-            sentence = f"{words.capital(best.label)} is the {most}: {_rate(best, unit)}, {ahead}."
-        why.append(f"The {least}, {against}")
-    why += mattered(cells, usual) + cautions(cells, measured)
-    return {"verdict": sentence, "why": " ".join(why), "next": _next(tied, measured, finished, command)}
-
-
-def mattered(cells: Sequence[CellResult], usual: float) -> list[str]:
-    """A sentence on how much each of several axes makes by itself."""
-    axis_effects = cell_effects(cells)
-    if len(axis_effects) < 2:
-        return []
-    parts = [
-        f"{effect.axis} {effect.factor:.2f}×" if effect.exceeds(usual) else f"{effect.axis} can't be told"
-        for effect in axis_effects
-    ]
-    return [f"Between the worst and the best value of each, everything else being the same: {words.listed(parts)}."]
-
-
-def too_little(cells: Sequence[CellResult], order: Sequence[CellResult], unit: str, finished: bool) -> dict[str, str]:
-    """Verdict, why and next with less than two measured cells (`order`)."""
-    failed = [cell for cell in cells if cell.status == "failed"]
-    going_on = "Mend that, then start the study again." if finished else "Let the study go on."
-    if order:
-        sentence = f"Only one cell was measured: {order[0].label}, {_rate(order[0], unit)}."
-        why = " ".join(["A comparison takes two cells.", *cautions(cells, [])])
-        return {"verdict": sentence, "why": why, "next": "Vary more." if finished and not failed else going_on}
-    if cells and len(failed) == len(cells):
-        why = f"All {len(cells)} cells failed. {words.capital(failed[0].label)}: {failed[0].why.rstrip('.')}."
-        return {"verdict": "Nothing could be measured.", "why": why, "next": going_on}
-    why = " ".join(["No run has completed so far.", *cautions(cells, [])])
-    return {"verdict": "Nothing was measured yet.", "why": why, "next": going_on}
-
-
-def _next(tied: Sequence[CellResult], order: Sequence[CellResult], finished: bool, command: str) -> str:
-    if not finished:
-        return "Let the study go on."
-    if len(tied) == 1:
-        return f"Use it: {command}" if command else "Use it."
-    cells, repeats = min(len(tied), MOST_BEST), min(max(3 * max(len(cell.rates) for cell in order), 5), REPEATS)
-    use = (
-        f"Use it: {command} - or, to tell them apart," if command and len(tied) < len(order) else "To tell them apart,"
-    )
-    return (
-        f"{use} run longer, or repeat the best more often, in a study's file: "
-        f"best: {{cells: {cells}, repeats: {repeats}}}."
-    )
-
-
-def cautions(cells: Sequence[CellResult], order: Sequence[CellResult]) -> list[str]:
-    """Sentences on what the results don't show."""
-    sentences = []
-    few = sum(len(cell.rates) < results.ENOUGH for cell in order)
-    if few:
-        have = "has" if few == 1 else "have"
-        sentences.append(
-            f"{words.count(few, 'cell')} {have} less than {results.ENOUGH} runs, so chance isn't known there."
-        )
-    failed = [cell for cell in cells if cell.status == "failed"]
-    if failed:
-        sentences.append(f"{words.count(len(failed), 'cell')} failed; {failed[0].label}: {failed[0].why.rstrip('.')}.")
-    pruned = sum(cell.status == "pruned" for cell in cells)
-    if pruned:
-        sentences.append(f"{words.count(pruned, 'cell')} ended early as hopeless.")
-    return sentences
-
-
-def _reached(cell: CellResult, unit: str) -> str:
-    return f"{words.capital(cell.label)} reached {_rate(cell, unit)}{_between(cell)}."
-
-
-def _between(cell: CellResult) -> str:
-    if len(cell.rates) < 2:
-        return ""
-    return f" ({words.quantity(min(cell.rates))} to {words.quantity(max(cell.rates))} in {len(cell.rates)} runs)"
-
-
-def _rate(cell: CellResult, unit: str) -> str:
-    return f"{words.quantity(cell.median or 0.0)} {unit}"
+    named = verdicts.facts(cells, unit, finished) | {"command": command, **seeds}
+    if len(measured) > 1:
+        leads = len(order) > 1 and order[0] is measured[0]
+        tied, usual = results.ties(order) if leads else measured, results.noise(cells)
+        rivals, more = [cell.label for cell in tied[1 : LISTED + 1]], len(tied) - 1 - LISTED
+        named |= {
+            "second": order[1] if leads else measured[1],
+            "worst": order[-1] if leads else measured[-1],
+            "leads": leads,
+            "tied": tied,
+            "compared": len(order),
+            "others": words.listed([*rivals, f"{more} more"] if more > 0 else rivals),
+            "most": "fastest" if unit.endswith("/s") else "best",
+            "least": "slowest" if unit.endswith("/s") else "worst",
+            "repeats": min(max(3 * max(len(cell.rates) for cell in measured), 5), REPEATS),
+            "effects": [
+                f"{effect.axis} " + (words.times(effect.factor) if effect.exceeds(usual) else "can't be told")
+                for effect in cell_effects(cells)
+            ],
+        }
+    return verdicts.verdict(plan.KIND, named)
 
 
 def seed_by_seed(
-    texts: Mapping[str, str],
-    cells: Sequence[CellResult],
-    trials: Iterable[Trial],
-    runs: Mapping[int, RunRecord],
-    study: StudyRecord,
-    command: str = "",
-) -> dict[str, str]:
-    """The verdict (`texts`) of a study whose repeats have seeds, with a comparison of the two best cells seed by seed.
-    It can show a difference also where the ranges of the repeats overlap. `command` runs the best cell.
-    """
-    order = results.ranked(cells)
-    pair = _paired(order[:2], trials, runs, study.description["rate"])
-    if len(pair.pairs) < 2:
-        return dict(texts)
-    (best, second), number = order[:2], len(pair.pairs)
-    why = (
-        f"Seed by seed, {best.label} did better than {second.label} {pair.better} of {number} times, "
-        f"by {words.quantity(pair.mean)} ± {words.quantity(results.standard_error(pair.differences) or 0.0)} on "
-        "average (the mean's standard error)."
-    )
-    result = {**texts, "why": f"{why} {texts['why']}"}
-    if pair.sure and pair.better == number and len(results.ties(results.enough(cells))) == 2:
-        result["verdict"] = (
-            f"{words.capital(best.label)} is better than {second.label} with every one of {number} seeds: "
-            f"{words.quantity(best.median or 0.0)} against {_rate(second, study.description['unit'])}, at the median."
-        )
-        result["why"] = f"{why} By chance all {number} would agree once in {2 ** (number - 1)} times. {texts['why']}"
-        if study.finished_at is not None and command:
-            result["next"] = f"Use it: {command}"
-    return result
-
-
-def _paired(
     cells: Sequence[CellResult], trials: Iterable[Trial], runs: Mapping[int, RunRecord], rate: str
-) -> results.Paired:
-    """The values of two cells, for each seed with which both were measured."""
+) -> dict[str, Any]:
+    """Facts of a comparison of the two best cells, seed by seed, for a study whose repeats have seeds. It can show a
+    difference also where the ranges of the repeats overlap."""
+    order = results.ranked(cells)
     values: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for trial in trials:
         if (value := results.rate_of(runs.get(trial.run_id or 0), rate)) is not None:
             values[results.cell_key(trial.label, trial.point)][trial.repeat] = value
-    first, *others = (values[results.cell_key(cell.label, cell.point)] for cell in cells) if cells else ({},)
-    other = others[0] if others else {}
-    return results.Paired(tuple((first[repeat], other[repeat]) for repeat in sorted(first.keys() & other.keys())))
+    first, second = (values[results.cell_key(cell.label, cell.point)] for cell in order[:2]) if order[1:] else ({}, {})
+    pair = results.Paired(tuple((first[repeat], second[repeat]) for repeat in sorted(first.keys() & second.keys())))
+    if len(pair.pairs) < 2:
+        return {}
+    return {
+        "rival": order[1],
+        "seeds": len(pair.pairs),
+        "better": pair.better,
+        "mean": pair.mean,
+        "error": results.standard_error(pair.differences) or 0.0,
+        "seeds_agree": pair.sure and pair.better == len(pair.pairs) and len(results.ties(results.enough(cells))) == 2,
+    }
 
 
 KIND = Kind(plan.KIND, title, grid_report, more, total, cards="workshop.study.grid.cards:cards")

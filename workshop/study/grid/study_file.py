@@ -18,28 +18,40 @@ What is read is data only: YAML's core schema (1.2), in which `off` and `no` are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workshop.core import words, yaml_files
-from workshop.core.errors import BadInput
+from pydantic import BaseModel, Field, StrictBool, StrictInt, ValidationError
+
+from workshop.core import yaml_files
+from workshop.core.errors import BadInput, in_words
 from workshop.mpi.implementations import read_placement
 
+EXAMPLE = "`workload: kmeans` and `vary: {ranks: [1, 2]}`"
 LARGEST = 64 * 1024  # bytes
 DEEPEST = 10  # levels
 
 
-@dataclass(frozen=True)
-class StudyFile:
+class StudyFile(BaseModel, frozen=True, extra="forbid"):
     """The content of a study's file, checked without its workload."""
 
     workload: str
-    vary: Mapping[str, Any]
-    params: Mapping[str, Any]
-    placement: Mapping[str, Any]
-    options: Mapping[str, Any]  # of `grid.plan`
+    vary: dict[str, Any]
+    params: dict[str, Any] = {}
+    placement: dict[str, Any] = {}
+    title: str = Field("", max_length=200)
+    sampler: dict[str, Any] | None = None
+    repeats: StrictInt = 1
+    best: dict[str, Any] = {}
+    compare: str = ""
+    seeds: StrictBool = False
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of `grid.plan` that the file sets; the best cells are repeated by default."""
+        return {"best": {}} | self.model_dump(
+            include=self.model_fields_set - {"workload", "vary", "params", "placement"}
+        )
 
 
 def read_study(path: Path) -> StudyFile:
@@ -75,60 +87,20 @@ def read(text: str, name: str = "the study") -> StudyFile:
         where = f", line {error.line}" if error.line else ""
         raise BadInput(f"{name}{where} {error}") from None
     if node is None or not isinstance(document, dict):
-        raise BadInput(f"{name} holds no study; it should have lines like `workload: kmeans` and `vary: ...`.")
-    return _study(document, {key.value: key.start_mark.line + 1 for key, _ in node.value}, name)
-
-
-def _study(document: Mapping[str, Any], lines: Mapping[str, int], name: str) -> StudyFile:
-    values: dict[str, Any] = {}
-    for key, value in document.items():
-        if key not in _FIELDS:
-            raise BadInput(f"{name}, line {lines[key]}: a study has no {key[:60]!r}; it has {words.listed(_FIELDS)}.")
-        try:
-            values[key] = _value(key, value)
-        except BadInput as error:
-            raise BadInput(f"{name}, line {lines[key]}: {error}") from None
-    for key in _NEEDED:
-        if key not in values:
-            raise BadInput(f"{name} has no {key}; it should say {_NEEDED[key]}.")
-    options = {"best": {}} | {key: value for key, value in values.items() if value is not None}
-    fields = {key: options.pop(key, {}) for key in ("workload", "vary", "params", "placement")}
-    return StudyFile(**fields, options=options)
-
-
-def _value(key: str, value: Any) -> Any:
-    """The value of a key of a file; None for an empty optional key. Raises BadInput."""
-    expected, kinds = _FIELDS[key]
-    if value is None and key not in _NEEDED:
-        return {"cells": 0} if key == "best" else None
-    right = isinstance(value, kinds) and isinstance(value, bool) <= (kinds is bool)
-    if not right or (kinds is str and not 0 < len(value.strip()) <= len(value) <= 200):
-        raise BadInput(f"{key} is {str(value)[:60]!r}; it should be {expected}.")
-    if isinstance(value, str):
-        return {"name": value} if key == "sampler" else value.strip()
-    if not isinstance(value, dict):
-        return value
-    entries = {str(name): entry for name, entry in value.items()}
-    variables = entries.get("environment")
-    if key == "placement" and isinstance(variables, dict):  # whose values are texts, also where they look like numbers
-        entries["environment"] = {
-            str(name): str(entry) if isinstance(entry, (int, float)) and not isinstance(entry, bool) else entry
-            for name, entry in variables.items()
-        }
-    return entries
-
-
-# The keys of a file: their values in words and as types.
-_FIELDS: Mapping[str, tuple[str, Any]] = {
-    "workload": ("a word or a few", str),
-    "title": ("a word or a few", str),
-    "params": ("names with values, such as {batch: 64}", dict),
-    "placement": ("names with values, such as {ranks: 2}", dict),
-    "vary": ("names with values, such as {ranks: [1, 2]}", dict),
-    "sampler": ("names with values, such as {name: tpe, trials: 20}", (str, dict)),
-    "repeats": ("a whole number", int),
-    "best": ("names with values, such as {cells: 2, repeats: 3}", dict),
-    "compare": ("a word or a few", str),
-    "seeds": ("true or false", bool),
-}
-_NEEDED = {"workload": "what to run, as in `workload: kmeans`", "vary": "what to vary, as in `vary: {ranks: [1, 2]}`"}
+        raise BadInput(f"{name} holds no study; it should have lines like {EXAMPLE}.")
+    given = {key: value for key, value in document.items() if value is not None}
+    if "best" in document and document["best"] is None:  # the best cells are not repeated
+        given["best"] = {"cells": 0}
+    if isinstance(given.get("sampler"), str):
+        given["sampler"] = {"name": given["sampler"]}
+    placement = given.get("placement")
+    if isinstance(placement, dict) and isinstance(variables := placement.get("environment"), dict):
+        given["placement"] = placement | {"environment": {key: str(value) for key, value in variables.items()}}
+    try:
+        return StudyFile.model_validate(given)
+    except ValidationError as error:
+        problem: Any = min(error.errors(include_url=False), key=lambda problem: problem["type"] == "missing")
+        key = str(problem["loc"][0])
+        if problem["type"] == "missing":
+            raise BadInput(f"{name} has no {key}; it should have lines like {EXAMPLE}.") from None
+        raise BadInput(f"{name}, line {yaml_files.line_of(node, [key])}: {in_words(problem, key)}.") from None

@@ -14,9 +14,10 @@ from workshop.registry import workload
 from workshop.report.actions import params_of, run_command
 from workshop.store.records import RunRecord, StudyRecord, Trial
 from workshop.store.store import Store
+from workshop.study import verdicts
 from workshop.study.grid.axes import params_at
 from workshop.study.kinds import Kind, Report, read
-from workshop.study.results import ENOUGH, CellResult, compare, gain, ranked, results
+from workshop.study.results import CellResult, compare, gain, ranked, results
 from workshop.study.tune.search import hopeless, more, spent, split, total
 from workshop.study.tune.study import NAME, TuneStudy, key, placed
 
@@ -125,47 +126,22 @@ def _cell_json(cell: CellResult | None) -> dict[str, Any] | None:
 
 
 def _verdict(report: TuneReport) -> dict[str, str]:
-    best, naive, times = report.best, report.naive, report.gain
-    finished = report.study.finished_at is not None
-    following = "Look at its runs." if finished else "Let the study go on."
-    if best is None:
-        why = next((cell.why for cell in report.cells if cell.why), "No trial has completed.")
-        return {"verdict": "Nothing could be measured yet.", "why": why, "next": following}
-    if times is None or naive is None:
-        sentence = f"The best so far is {best.label}; the naive start was not measured."
-    elif times["ratio"] < 1 or best is naive:
-        sentence = f"Nothing that was tried beats the naive start, {naive.label}."
-    elif not report.sure:
-        sentence = f"Whether {best.label} is faster than the naive start can't be told."
-    else:
-        sentence = f"{words.capital(best.label)} is {times['ratio']:.2f} times as fast as the naive start."
-    why = f"It does {_range(best, report.unit)}"
-    if times is None or naive is None or best is naive:
-        why += "."
-    else:
-        why += f", the naive start ({naive.label}) {_range(naive, report.unit)}."
-        why += (
-            f" Between {times['low']:.2f} and {times['high']:.2f} times is what these repeats allow."
-            if len(best.rates) >= ENOUGH
-            else f" A comparison takes {ENOUGH} runs of each, for which a larger budget has the time."
-        )
-    if report.usual is best:
-        why += " That is this machine's default placement."
-    if finished:
-        tried, possible = len(split(report.trials)[0]), len(report.tune_study.points())
-        why += f" {tried} of {possible} possible placements were tried in {words.seconds(report.spent)} of runs"
-        became = {state: sum(cell.status == state for cell in report.cells) for state in ("pruned", "failed")}
-        ended = words.listed(f"{number} {state}" for state, number in became.items() if number)
-        why += f"; {ended}." if ended else "."
-        following = "Use the command line below for runs of this kind on this machine."
-    return {"verdict": sentence, "why": why, "next": following}
-
-
-def _range(cell: CellResult, unit: str) -> str:
-    runs = words.count(len(cell.rates), "run")
-    if len(cell.rates) > 1:
-        runs += f", {words.quantity(min(cell.rates))} to {words.quantity(max(cell.rates))}"
-    return f"{words.quantity(cell.median or 0.0)} {unit} ({runs})"
+    finished, cells = report.study.finished_at is not None, report.cells
+    became = {state: sum(cell.status == state for cell in cells) for state in ("pruned", "failed")}
+    named = verdicts.facts(cells, report.unit, finished) | {
+        "measured": None,  # a tuner goes on with a single cell
+        "best": report.best,
+        "naive": report.naive,
+        "usual": report.usual,
+        "differ": report.gain is not None and report.best is not report.naive,
+        "sure": report.sure,
+        "reason": next((cell.why for cell in cells if cell.why), ""),
+        "tried": len(split(report.trials)[0]),
+        "possible": len(report.tune_study.points()) if finished else 0,
+        "spent": report.spent,
+        "ended": [f"{number} {state}" for state, number in became.items() if number],
+    }
+    return verdicts.verdict(NAME, named | (report.gain or {}))
 
 
 def title(study: StudyRecord) -> str:

@@ -1,0 +1,82 @@
+"""Verdicts of studies: `verdicts.yaml` has the rules of each kind; here they are read and applied. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+
+from workshop.core import words
+from workshop.report.rules import Rule, Text, holding, say, with_sentences
+from workshop.study.results import ENOUGH, CellResult, ranked
+
+
+class Verdicts(BaseModel, frozen=True, extra="forbid"):
+    """The rules of one kind of study, and what begins and ends its reasons."""
+
+    sentences: Mapping[str, Text] = {}
+    begin: tuple[Text, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    end: tuple[Text, ...] = ()
+
+
+@cache
+def read(kind: str) -> Verdicts:
+    """The verdicts of a kind, with the rules for studies that have measured too little."""
+    text = (Path(__file__).parent / "verdicts.yaml").read_text(encoding="utf-8")
+    document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    chosen = document[kind]
+    chosen["sentences"] = {**document["sentences"], **chosen.get("sentences", {})}
+    chosen["rules"] = [*document["too_little"], *chosen["rules"]]
+    return Verdicts(**chosen)
+
+
+def reason(kind: str, named: Mapping[str, Any]) -> str:
+    """The reason of the first rule that holds, by itself."""
+    verdicts = read(kind)
+    return next(found.why for _, found in holding(verdicts.rules, with_sentences(verdicts.sentences, named)))
+
+
+def verdict(kind: str, named: Mapping[str, Any]) -> dict[str, str]:
+    """Verdict, why and next by the first rule that holds."""
+    verdicts = read(kind)
+    facts = with_sentences(verdicts.sentences, named)
+    found = next(found for _, found in holding(verdicts.rules, facts))
+    begin, end = ([say(text, facts) for text in texts] for texts in (verdicts.begin, verdicts.end))
+    return {
+        "verdict": found.verdict,
+        "why": " ".join(filter(None, [*begin, found.why, *end])),
+        "next": found.following,
+    }
+
+
+def facts(cells: Sequence[CellResult], unit: str, finished: bool) -> dict[str, Any]:
+    """What all kinds of studies know of their cells, by the names that rules use."""
+    measured = ranked(cells)
+
+    def rate(cell: CellResult) -> str:
+        return f"{words.quantity(cell.median or 0.0)} {unit}"
+
+    def between(cell: CellResult) -> str:
+        if len(cell.rates) < 2:
+            return ""
+        return f" ({words.quantity(min(cell.rates))} to {words.quantity(max(cell.rates))} in {len(cell.rates)} runs)"
+
+    return {
+        "cells": len(cells),
+        "measured": len(measured),
+        "best": measured[0] if measured else None,
+        "few": sum(len(cell.rates) < ENOUGH for cell in measured) if len(measured) > 1 else 0,
+        "failed": [cell for cell in cells if cell.status == "failed"],
+        "pruned": sum(cell.status == "pruned" for cell in cells),
+        "enough": ENOUGH,
+        "unit": unit,
+        "finished": finished,
+        "rate": rate,
+        "between": between,
+        "reached": lambda cell: f"{words.capital(cell.label)} reached {rate(cell)}{between(cell)}",
+    }
