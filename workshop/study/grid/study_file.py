@@ -99,8 +99,8 @@ def read(text: str, name: str = "the study") -> StudyFile:
     try:
         return StudyFile.model_validate(given)
     except ValidationError as error:
-        problem: Any = min(error.errors(include_url=False), key=lambda problem: problem["type"] == "missing")
-        key = str(problem["loc"][0])
-        if problem["type"] == "missing":
+        first: Any = min(error.errors(include_url=False), key=lambda problem: problem["type"] == "missing")
+        key = str(first["loc"][0])
+        if first["type"] == "missing":
             raise BadInput(f"{name} has no {key}; it should have lines like {EXAMPLE}.") from None
-        raise BadInput(f"{name}, line {yaml_files.line_of(node, [key])}: {in_words(problem, key)}.") from None
+        raise BadInput(f"{name}, line {yaml_files.line_of(node, [key])}: {in_words(first, key)}.") from None
