@@ -9,7 +9,7 @@ import typer
 
 from workshop.cli import common
 from workshop.study import command as commands
-from workshop.study.command import Minutes, StudyId
+from workshop.study.command import Running, StudyId
 
 MOST_STUDIES = 100  # studies of a list
 app = typer.Typer(help=__doc__, no_args_is_help=True)
@@ -49,23 +49,20 @@ def export(
 
 
 @app.command()
+@common.grouped
 def resume(
     study: StudyId,
     failed: Annotated[bool, typer.Option("--failed", help="Run the trials that failed again, too.")] = False,
-    session: common.SessionName = None,
-    private: common.Private = False,
-    no_wait: common.NoWait = False,
-    minutes: Minutes = 30,
-    as_json: common.JSON = False,
+    *,
+    running: Running,
 ) -> int:
     """Go on with a study that was interrupted. Completed runs are not repeated."""
     from workshop.study import kinds
 
     with common.store() as store:
-        record = store.study(study)
-    measured = kinds.kind(record.kind).measured
-    store, shared = commands.store_and_session(session, private, no_wait and measured)
-    return commands.go_on(store, study, shared, minutes, as_json, failed)
+        measured = kinds.kind(store.study(study).kind).measured
+    store, shared = commands.store_and_session(running["session"], running["private"], running["no_wait"] and measured)
+    return commands.go_on(store, study, shared, running["minutes"] or 30, bool(running["as_json"]), failed)
 
 
 @app.command()

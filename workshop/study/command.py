@@ -3,7 +3,7 @@ run it with a bar, and show its results."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,36 +22,54 @@ else:
     GridWhere = common.PLACEMENT.only("ranks", *_FIELDS, "oversubscribe", "mpi")
 
 StudyId = Annotated[int, typer.Argument(metavar="STUDY", help="The study's number.")]
-Minutes = Annotated[
-    float, typer.Option("--minutes", metavar="N", min=0.01, max=1440, help="Longest time of one trial.")
-]
 Settings = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A setting of the workload; may be repeated.")
 ]
+Minutes = Annotated[
+    float | None, typer.Option("--minutes", metavar="N", min=0.01, max=1440, help="Longest time of one trial.")
+]
+_RUNNING = common.Group(
+    session=common.SessionName,
+    private=common.Private,
+    no_wait=common.NoWait,
+    minutes=Minutes,
+    as_json=common.JSON,
+)
+if TYPE_CHECKING:
+    Running = dict[str, Any]
+    InSession = dict[str, Any]
+else:
+    Running = _RUNNING.only()
+    InSession = _RUNNING.only("session", "no_wait", "minutes", "as_json")
 
 
-def store_and_session(session: str | None, private: bool, no_wait: bool = False) -> tuple[Any, Any]:
+def run(plan: Callable[[Any, Any], Any], running: Mapping[str, Any], minutes: float = 30) -> int:
+    """Run the study that `plan(store, session)` returns (None: a private session), or go on with the unfinished one
+    that has the same description. `running` are the options of `Running`, and `minutes` the usual limit of a trial.
+    Returns the exit code."""
+    from workshop.study import runner
+
+    store, shared = store_and_session(running["session"], running.get("private"), running["no_wait"])
+    planned = plan(store, shared)
+    unfinished = next(runner.same_studies(store, planned), None)
+    if unfinished is not None:
+        common.stderr().print(f"Study {unfinished.id} asked for the same and is not complete: going on with it.")
+    study = unfinished or runner.begin(store, planned)
+    return go_on(store, study.id, shared, running["minutes"] or minutes, bool(running["as_json"]))
+
+
+def store_and_session(session: str | None, private: bool | None, no_wait: bool | None = False) -> tuple[Any, Any]:
     """The store, and the session to run in (None: a private session). Raises BadInput. With `no_wait`, raises
     WorkshopError if somebody else measures on this machine."""
     from workshop.sessions.lifecycle import shared_session
     from workshop.sessions.measurement_lock import refuse_wait
     from workshop.store.store import Store
 
-    common.one_session(session, private)
+    common.one_session(session, bool(private))
     if no_wait:
         refuse_wait()
     store = Store.open()
     return store, None if private else shared_session(store, session)
-
-
-def begin(store: Any, planned: Any) -> int:
-    """The number of the unfinished study with the same description, or of a new study."""
-    from workshop.study import runner
-
-    if unfinished := next(runner.same_studies(store, planned), None):
-        common.stderr().print(f"Study {unfinished.id} asked for the same and is not complete: going on with it.")
-        return unfinished.id
-    return runner.begin(store, planned).id
 
 
 def go_on(
@@ -145,11 +163,7 @@ def scaling(
     settings: Settings = None,
     *,
     where: ScalingWhere,
-    session: common.SessionName = None,
-    private: common.Private = False,
-    no_wait: common.NoWait = False,
-    minutes: Minutes = 30,
-    as_json: common.JSON = False,
+    running: Running,
 ) -> int:
     """Throughput, speed-up and efficiency over numbers of ranks. It takes the workload's own options (--batch 32), too.
 
@@ -163,14 +177,15 @@ def scaling(
     chosen = workload_of(workload)
     params = read_settings([*(settings or []), *read_options(context.args)], chosen)
     numbers = read_ranks(ranks if ranks is not None else usual_ranks(), chosen)
-    store, shared = store_and_session(session, private, no_wait)
-    base = shared.placement if shared else {}
-    placement = common.placement_from(base, ranks=str(numbers[0]), **where)
-    planned = plan_here(store, shared, chosen, params, numbers, placement, weak, repeats)
-    study = begin(store, planned)
-    return go_on(store, study, shared, minutes, as_json)
+
+    def plan(store: Any, shared: Any) -> Any:
+        placement = common.placement_from(shared.placement if shared else {}, ranks=str(numbers[0]), **where)
+        return plan_here(store, shared, chosen, params, numbers, placement, weak, repeats)
+
+    return run(plan, running)
 
 
+@common.grouped
 def tune(
     workload: Annotated[str, typer.Argument(metavar="WORKLOAD", help="What to tune: sgan, mnist or kmeans.")],
     budget: Annotated[
@@ -181,10 +196,8 @@ def tune(
     ] = None,
     settings: Settings = None,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="The same seed makes the same choices.")] = 0,
-    session: common.SessionName = None,
-    private: common.Private = False,
-    no_wait: common.NoWait = False,
-    as_json: common.JSON = False,
+    *,
+    running: Running,
 ) -> int:
     """Find the fastest placement of a workload on this machine. The command that uses it is printed.
 
@@ -198,64 +211,55 @@ def tune(
 
     chosen = workload_of(workload)
     tuning_of(chosen)
-    seconds = read_budget(budget)
-    given_params = read_settings(settings or [], chosen)
-    store, shared = store_and_session(session, private, no_wait)
-    planned = plan_here(store, shared, chosen, given_params, budget=seconds, trials=trials, seed=seed)
-    study = begin(store, planned)
-    return go_on(store, study, shared, 30, as_json)
+    seconds, params = read_budget(budget), read_settings(settings or [], chosen)
+
+    def plan(store: Any, shared: Any) -> Any:
+        return plan_here(store, shared, chosen, params, budget=seconds, trials=trials, seed=seed)
+
+    return run(plan, running)
 
 
-Steps = Annotated[str | None, typer.Option(metavar="A,B,…", help="Some of the study's steps; default: all of them.")]
-Thorough = Annotated[
-    bool, typer.Option("--thorough/--quick", help="Larger grids and longer trials, or small ones (the default).")
-]
+GUIDE = common.Group(
+    steps=Annotated[str | None, typer.Option(metavar="A,B,…", help="Some of the study's steps; default: all of them.")],
+    thorough=Annotated[
+        bool, typer.Option("--thorough/--quick", help="Larger grids and longer trials, or small ones (the default).")
+    ],
+    settings=Settings,
+)
+if TYPE_CHECKING:
+    Guided = dict[str, Any]
+else:
+    Guided = GUIDE.only()
 
 
 def guide_command(guide: str, text: str) -> Callable[..., int]:
     """The command of the guided study at a reference such as `package.guide:GUIDE`, with its help."""
 
-    def command(
-        steps: Steps = None,
-        thorough: Thorough = False,
-        settings: Settings = None,
-        session: common.SessionName = None,
-        private: common.Private = False,
-        no_wait: common.NoWait = False,
-        minutes: Minutes = 10,
-        as_json: common.JSON = False,
-    ) -> int:
-        return run_guide(load(guide), steps, thorough, settings, session, private, no_wait, minutes, as_json)
+    @common.grouped
+    def command(*, options: Guided, running: Running) -> int:
+        return run_guide(load(guide), options, running)
 
     command.__doc__ = text
     return command
 
 
-def run_guide(
-    guide: Any,
-    steps: str | None,
-    thorough: bool,
-    settings: list[str] | None,
-    session: str | None,
-    private: bool,
-    no_wait: bool,
-    minutes: float,
-    as_json: bool,
-) -> int:
+def run_guide(guide: Any, options: Mapping[str, Any], running: Mapping[str, Any]) -> int:
     """Begin or go on with a guided study, with the options of a command. Returns the exit code; raises BadInput."""
     from workshop.registry import workload as workload_of
     from workshop.study.grid.axes import read_settings
     from workshop.study.guided.kind import steps_in_words
     from workshop.study.guided.plan import plan_here, read_steps
 
-    planned = read_steps(guide, steps)
-    params = read_settings(settings or [], workload_of(guide.workload))
-    store, shared = store_and_session(session, private, no_wait)
-    setting = plan_here(guide, shared, params, thorough=thorough, steps=planned)
-    study = begin(store, setting)
-    cores = words.count(setting.cores, "core")
-    common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
-    return go_on(store, study, shared, minutes, as_json)
+    steps = read_steps(guide, options["steps"])
+    params = read_settings(options["settings"] or [], workload_of(guide.workload))
+
+    def plan(store: Any, shared: Any) -> Any:
+        setting = plan_here(guide, shared, params, thorough=bool(options["thorough"]), steps=steps)
+        cores = words.count(setting.cores, "core")
+        common.stderr().print(f"The {setting.name} setting of {steps_in_words(setting.steps)}, for {cores}.")
+        return setting
+
+    return run(plan, running, minutes=10)
 
 
 @common.grouped
@@ -276,11 +280,7 @@ def grid(
     ] = False,
     *,
     where: GridWhere,
-    session: common.SessionName = None,
-    private: common.Private = False,
-    no_wait: common.NoWait = False,
-    minutes: Minutes = 30,
-    as_json: common.JSON = False,
+    running: Running,
 ) -> int:
     """Every combination of some values, and which is fastest. The best two are repeated.
 
@@ -291,22 +291,20 @@ def grid(
     from workshop.study.grid.axes import read_settings, vary_words
 
     chosen = workload_of(workload)
-    axes = vary_words(vary or [])
-    params = read_settings(settings or [], chosen)
-    options = grids.options(repeats, weak)
-    store, shared = store_and_session(session, private, no_wait)
-    placement = common.placement_from(shared.placement if shared else {}, **where)
-    planned = grids.plan_here(store, shared, chosen, axes, params, placement, options)
-    return go_on(store, begin(store, planned), shared, minutes, as_json)
+    axes, params = vary_words(vary or []), read_settings(settings or [], chosen)
+
+    def plan(store: Any, shared: Any) -> Any:
+        placement = common.placement_from(shared.placement if shared else {}, **where)
+        return grids.plan_here(store, shared, chosen, axes, params, placement, grids.options(repeats, weak))
+
+    return run(plan, running)
 
 
+@common.grouped
 def file(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="The study's YAML file, see labs/sgan/studies.")],
-    session: common.SessionName = None,
-    private: common.Private = False,
-    no_wait: common.NoWait = False,
-    minutes: Minutes = 30,
-    as_json: common.JSON = False,
+    *,
+    running: Running,
 ) -> int:
     """A grid study that a small YAML file describes."""
     from workshop.registry import workload as workload_of
@@ -320,7 +318,9 @@ def file(
         name: whole_path(chosen, name, value, path.parent) if isinstance(value, str) else value
         for name, value in study_file.params.items()
     }
-    store, shared = store_and_session(session, private, no_wait)
-    placement = placement_of(study_file, shared)
-    planned = grids.plan_here(store, shared, chosen, study_file.vary, params, placement, study_file.options)
-    return go_on(store, begin(store, planned), shared, minutes, as_json)
+
+    def plan(store: Any, shared: Any) -> Any:
+        placement = placement_of(study_file, shared)
+        return grids.plan_here(store, shared, chosen, study_file.vary, params, placement, study_file.options)
+
+    return run(plan, running)

@@ -83,7 +83,7 @@ def test_a_million_cells_and_a_placement_that_the_mpi_refuses(
 def test_files_with_mistakes(workshop_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "study.yaml"
     for text, sentence in [
-        ("workload: kmeans\nvarry: {ranks: [1]}\n", f"{file}, line 2: a study has no 'varry'; it has workload, title"),
+        ("workload: kmeans\nvarry: {ranks: [1]}\n", f"{file}, line 2: varry is not one of its settings"),
         ("workload: kmeans\nvary: {}\n", "The grid is empty"),
         ("workload: kmeans\nvary: {ranks: []}\n", "ranks has no values"),
         ("workload: kmeans\nplacement: {ranks: 2, colour: red}\nvary: {clusters: [2]}\n", "colour is not one of its"),

@@ -27,10 +27,7 @@ def ways(
     settings: commands.Settings = None,
     *,
     where: Where,
-    session: common.SessionName = None,
-    private: common.Private = False,
-    minutes: commands.Minutes = 30,
-    as_json: common.JSON = False,
+    running: commands.Running,
 ) -> int:
     """The same model trained centrally, alone, and federated. Means and their spread over several seeds are shown.
 
@@ -43,9 +40,9 @@ def ways(
 
     chosen = workload_of(workload)
     values = read_settings([*(settings or []), *read_options(context.args)], chosen)
-    store, shared = commands.store_and_session(session, private)
-    base = shared.placement if shared else {}
-    placement = common.placement_from(base, **where)
-    planned = checked(store, chosen, values, seeds, shared, placement)
-    study = commands.begin(store, planned)
-    return commands.go_on(store, study, shared, minutes, as_json)
+
+    def plan(store: Any, shared: Any) -> Any:
+        placement = common.placement_from(shared.placement if shared else {}, **where)
+        return checked(store, chosen, values, seeds, shared, placement)
+
+    return commands.run(plan, running)

@@ -12,26 +12,22 @@ from workshop.cli import common
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.core.memory import size
-from workshop.study import command as commands
-from workshop.study import command as guided
+from workshop.study.command import Guided, InSession, run_guide
 
 SLOTS = 4  # ranks of a host
 
 
+@common.grouped
 def nodes(
-    steps: guided.Steps = None,
-    thorough: guided.Thorough = False,
-    settings: commands.Settings = None,
     link: Annotated[
         str | None, typer.Option(metavar="RATE", help="What each emulated host can send, and get; default: 25mbit.")
     ] = None,
     memory: Annotated[
         str | None, typer.Option(metavar="SIZE", help="Memory of the first host's ranks together; default: 2G.")
     ] = None,
-    session: common.SessionName = None,
-    no_wait: common.NoWait = False,
-    minutes: commands.Minutes = 10,
-    as_json: common.JSON = False,
+    *,
+    options: Guided,
+    running: InSession,
 ) -> int:
     """The S-GAN over emulated hosts. It shows the speed-up over a slow link, and how many ranks the memory of
     a host holds.
@@ -44,14 +40,10 @@ def nodes(
     from workshop.workloads.sgan.nodes.facts import GUIDE
 
     limit = parse_link(link or "25mbit")
-
-    def run(name: str | None) -> int:
-        return guided.run_guide(GUIDE, steps, thorough, settings, name, False, no_wait, minutes, as_json)
-
-    if session is not None and (link or memory):
-        raise BadInput("--link and --memory are for hosts that this command emulates; leave them or --session out.")
-    if session is not None:
-        return run(session)
+    if running["session"] is not None:
+        if link or memory:
+            raise BadInput("--link and --memory are for hosts that this command emulates; leave them or --session out.")
+        return run_guide(GUIDE, options, running)
     for signal_number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_number, signal.default_int_handler)  # end as with Ctrl-C, which ends the hosts, too
     os.environ["WORKSHOP_MEMORY"] = memory or "2G"  # the session's conductor reads it
@@ -59,4 +51,4 @@ def nodes(
     common.stderr().print(f"Bringing up {GUIDE.hosts} hosts; link: {limit.describe()}, memory: {allowed}")
     name = f"nodes-{os.getpid()}"
     with EmulatedHosts(GUIDE.hosts, limit) as hosts, session_on(hosts, name, SLOTS):
-        return run(name)
+        return run_guide(GUIDE, options, {**running, "session": name})
