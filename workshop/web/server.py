@@ -212,8 +212,9 @@ def artifact_routes(store: Store) -> list[BaseRoute]:
         etag = f'"{stored_artifact.sha256}"'
         headers = {
             "etag": etag,
+            # An address with a version, see `Snapshot.url`, names just this content.
             "cache-control": FOR_EVER
-            if is_version(request.query_params.get("v", ""), stored_artifact)
+            if request.query_params.get("v") == stored_artifact.sha256[:16]
             else "private, no-cache",
             "content-security-policy": SEALED,
         }
@@ -244,11 +245,6 @@ def artifact_routes(store: Store) -> list[BaseRoute]:
         return Response(data, media_type=kind, headers=headers)
 
     return [Route("/artifact/{run:int}/{name:path}", artifact), Route("/assets/{name:path}", asset)]
-
-
-def is_version(version: str, artifact: Artifact) -> bool:
-    """Whether an address names just this content."""
-    return len(version) >= 16 and artifact.sha256.startswith(version)
 
 
 def shown_as(artifact: Artifact) -> str:
