@@ -191,16 +191,12 @@ class WaitingTime:
 def waiting(run: RunRecord) -> WaitingTime | None:
     """Which ranks waited for which. None where the run has no such metrics, has one rank, or exchanges nothing."""
     metrics, steps = run.metrics, run.metrics.get("measured_steps")
-    phases = metrics.get("phases")
-    if not isinstance(phases, Mapping) or not isinstance(steps, int) or steps < 1 or metrics.get("exchange") == "none":
+    if not steps or metrics.get("exchange") == "none" or not {"phases", *LATE} <= metrics.keys():
         return None
-    values = [*(phases.get(name) for name in ("input", "compute", "communicate", "wait")), *map(metrics.get, LATE)]
-    everything = [part for part in values if isinstance(part, Sequence)]
-    if len(everything) < len(values):
-        return None
-    *parts, last, late_by = everything
+    parts = [metrics["phases"][name] for name in ("input", "compute", "communicate", "wait")]
+    last, late_by = (metrics[name] for name in LATE)
     ranks = len(last)
-    if ranks < 2 or any(len(part) != ranks or not all(map(math.isfinite, part)) for part in everything):
+    if ranks < 2:
         return None
     step = sum(sum(part) for part in parts) / ranks / steps
     waited = tuple(seconds / steps for seconds in parts[-1])

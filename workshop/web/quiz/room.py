@@ -108,16 +108,12 @@ class Room(LiveRound):
     # -- who is on the line; each message is made once for all who get the same
 
     def enter(self, client: Client, participant: Participant | None) -> None:
-        """Take somebody in, who gets all there is at once."""
+        """Take somebody in, who gets the state at once."""
         self.clients.add(client)
         client.show("state", self._state(client))
         if participant is not None:
             participant.clients.add(client)
             client.show("you", messages.you(self, participant))
-        if client.view == "host":
-            client.show("players", messages.players(self))
-        if client.view == "projector":
-            client.show("names", messages.names(self))
         self._end_lines([client])
         self.touch()
 
