@@ -12,7 +12,6 @@ import streamlit as st
 from workshop.core.words import count, moment
 from workshop.quiz import live, reader, self_study
 from workshop.quiz.deck import Deck
-from workshop.quiz.reader import BadDeck
 from workshop.quiz.rendering import plain
 from workshop.quiz.self_study import DeckProgress, QuizLearner
 from workshop.store.records import Identity, QuizRound
@@ -132,8 +131,6 @@ def _chosen() -> tuple[Deck | None, Path | str]:
     upload = st.file_uploader("A deck as YAML; its pictures can't come along", type=["yaml", "yml"], help=about)
     if upload is None:
         return None, ""
-    if upload.size > reader.LARGEST_DECK:
-        raise BadDeck(upload.name, (reader.DeckProblem(None, "", f"it is larger than {reader.LARGEST_DECK >> 20} MB"),))
     return reader.parse(upload.getvalue().decode("utf-8", "replace"), upload.name), ""
 
 

@@ -26,6 +26,7 @@ from workshop.web.pages import blocks, classroom_bar, frame, predictions
 from workshop.web.pages.fields import UPLOAD, Uploads, model_form, placement_form
 from workshop.web.pages.live import run_view
 
+LONGEST_NOTE = 1000  # characters
 RECENT = 8  # runs that are listed
 EVERY = 2.0  # seconds between looks whether the run still runs
 START_EVERY = 5.0  # seconds between looks at whether the session still takes runs
@@ -111,7 +112,7 @@ def _note(run: RunRecord, identity: Identity) -> None:
         text = st.text_area(
             "Note, which all who open this run can read",
             frame.store().notes(run.id).get(author, ""),
-            max_chars=actions.LONGEST_NOTE,
+            max_chars=LONGEST_NOTE,
         )
         if st.form_submit_button("Save the note"):
             with blocks.errors():

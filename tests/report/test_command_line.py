@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from workshop.cli.common import placement_from
 from workshop.core.placement import Placement
 from workshop.registry import workload
-from workshop.report.actions import options_of, run_command
+from workshop.report.actions import run_command, where_of
 
 placements = st.builds(
     Placement,
@@ -27,7 +27,7 @@ placements = st.builds(
 
 @given(placements)
 def test_options_of_a_placement_ask_for_it(placement: Placement) -> None:
-    words, given_ = options_of(placement), {}
+    words, given_ = where_of(placement), {}
     env: list[str] = []
     while words:
         name = words.pop(0).removeprefix("--").replace("-", "_")

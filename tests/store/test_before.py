@@ -24,8 +24,7 @@ from workshop.core import config, words
 from workshop.core.placement import Placement
 from workshop.quiz.results import record
 from workshop.quiz.results.findings import find
-from workshop.report.panels import side_by_side
-from workshop.report.panels.outcome import PREDICTIONS
+from workshop.report.panels import outcome, side_by_side
 from workshop.report.run_sections import RunLook, SessionLook
 from workshop.report.snapshot import Snapshot
 from workshop.sessions.launchers import site
@@ -64,7 +63,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def store(workshop_home: Path, database: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """That store in the place where it was, opened by this version."""
     shutil.copy(database, workshop_home / "workshop.db")
-    monkeypatch.setattr(PREDICTIONS, "lookup", lambda run: None)  # depends on the MPIs of this machine
+    monkeypatch.setattr(outcome, "prediction", lambda run: None)  # depends on the MPIs of this machine
     with Store.open() as opened:
         yield opened
 

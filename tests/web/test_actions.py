@@ -155,8 +155,6 @@ def test_the_submitter_and_the_instructor_write_notes(store: Store, learner: Ide
     stranger, _ = auth.let_in(store, "learner", "Bob")
     with pytest.raises(BadInput, match="Only the instructor and the person who submitted run"):
         actions.write_note(store, stranger, run.id, "mine")
-    with pytest.raises(BadInput, match="has 1001 characters; it should have at most 1000"):
-        actions.write_note(store, learner, run.id, "x" * 1001)
     actions.write_note(store, learner, run.id, " <b>slow</b>\0 ")
     actions.write_note(store, instructor, run.id, "Look at rank 1.")
     assert store.notes(run.id) == {"submitter": "<b>slow</b>\ufffd", "instructor": "Look at rank 1."}

@@ -162,7 +162,6 @@ def test_artifacts(dashboard: Dashboard, session: SessionRecord) -> None:
     assert picture.body == seed.png("#405060")
     assert picture.headers["content-type"] == "image/png"
     assert "immutable" in picture.headers["cache-control"]
-    assert visitor.get(f"/artifact/{run.id}/quantised.png", If_None_Match=f'"{sha}"').status == 304
 
     # An address without a version always gives the present content.
     store.put_artifact(run.id, "quantised.png", "image/png", seed.png("#999999"))

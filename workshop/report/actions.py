@@ -85,17 +85,6 @@ def _setting(name: str, value: Any) -> str:
     return f"{name.replace('_', ' ')} {switch}"
 
 
-def options_of(placement: Placement) -> list[str]:
-    """The options that ask for a placement; hosts are a session's own."""
-    plain = Placement()
-    words = option_of("ranks", placement.ranks)
-    for name in ("map_by", "per_resource", "cores_per_rank", "bind_to", "threads", "mpi"):
-        if (value := getattr(placement, name)) != getattr(plain, name):
-            words += option_of(name, value)
-    words += ["--oversubscribe"] if placement.oversubscribe else []
-    return words + [word for name, value in placement.environment.items() for word in ("--env", f"{name}={value}")]
-
-
 def run_command(workload: Workload, params: Mapping[str, Any], placement: Placement) -> str:
     """The command that runs a workload with these params and this placement; params at their defaults are left out."""
     return shlex.join(["workshop", "run", workload.name, *params_of(workload, params), *where_of(placement)])
@@ -103,8 +92,15 @@ def run_command(workload: Workload, params: Mapping[str, Any], placement: Placem
 
 def where_of(placement: Placement) -> list[str]:
     """The options that ask for a placement on its hosts."""
+    plain = Placement()
+    words = option_of("ranks", placement.ranks)
+    for name in ("map_by", "per_resource", "cores_per_rank", "bind_to", "threads", "mpi"):
+        if (value := getattr(placement, name)) != getattr(plain, name):
+            words += option_of(name, value)
+    words += ["--oversubscribe"] if placement.oversubscribe else []
+    words += [word for name, value in placement.environment.items() for word in ("--env", f"{name}={value}")]
     hosts = ",".join(f"{host.name}:{host.slots}" for host in placement.hosts)
-    return [*options_of(placement), *(["--hosts", hosts] if hosts else [])]
+    return [*words, *(["--hosts", hosts] if hosts else [])]
 
 
 def params_of(workload: Workload, params: Mapping[str, Any]) -> list[str]:

@@ -16,7 +16,7 @@ from workshop.report.analysis.threads import asked_threads, threads_of
 from workshop.report.cards import Card, line, paragraph
 from workshop.report.machine_picture import machine_card
 from workshop.report.panels import panels
-from workshop.report.sentences import STATUS, dumps, rest_words, state_words, turn_words, waiting, waits_for, who
+from workshop.report.sentences import STATUS, dumps, rest_words, state_words, waiting, waits_for, who
 from workshop.report.snapshot import Panel, Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.runs import expected_wait
@@ -98,8 +98,9 @@ def turn(store: Store, run: RunRecord) -> str:
     position = next((number for number, other in enumerate(queue, 1) if other.id == run.id), 1)
     running = next(iter(store.runs(session_id=run.session_id, status="running", limit=1)), None)
     waits = expected_wait(queue, running, store.runs(session_id=run.session_id, limit=50))
-    behind = queue[position - 2] if position > 1 else running
-    return turn_words(position, waits.get(run.id), behind)
+    before = queue[position - 2] if position > 1 else running
+    behind = f", behind run {before.id}" if before is not None else ""
+    return f"Number {position} in the queue{behind}, expected to start: {waiting(waits.get(run.id))}."
 
 
 def _render(panel: Panel, snapshot: Snapshot) -> str:

@@ -93,12 +93,6 @@ def waits_for(session: SessionRecord, run: RunRecord) -> str:
     return session.message if run.status == "queued" and run.measured and session.state == "ready" else ""
 
 
-def turn_words(position: int, seconds: float | None, behind: RunRecord | None = None) -> str:
-    """When a queued run is likely to begin; `behind` is the run that goes first."""
-    place = f", behind run {behind.id}" if behind is not None else ""
-    return f"Number {position} in the queue{place}, expected to start: {waiting(seconds)}."
-
-
 def waiting(seconds: float | None) -> str:
     """An expected wait, rounded."""
     if seconds is None:

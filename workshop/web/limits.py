@@ -3,13 +3,12 @@ up to a limit. The instructor has no limits. The counts are in memory, so a rest
 
 from __future__ import annotations
 
-import ipaddress
 import json
 from collections.abc import Hashable
 from typing import Any
 from urllib.parse import parse_qs
 
-from limits import RateLimitItem, RateLimitItemPerHour, RateLimitItemPerMinute
+from limits import RateLimitItem, RateLimitItemPerMinute
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
 from starlette.datastructures import Headers
@@ -23,8 +22,6 @@ from workshop.web.auth_middleware import refuse
 
 REQUESTS = RateLimitItemPerMinute(3000, namespace="requests of a person")
 VISITS = RateLimitItemPerMinute(6000, namespace="requests of visitors")  # of one address, for a large class that joins
-UPLOADS = RateLimitItemPerHour(60, namespace="uploads")  # of a person; Streamlit limits the size of each
-UPLOAD_PATH = "/_stcore/upload_file/"  # Streamlit's
 WRONG_CODES = RateLimitItemPerMinute(600, namespace="wrong codes")  # of one address
 CODE_PATHS = ("/join", "/quiz")  # a code is read whatever else comes from its address, see `code_form`
 WINDOWS = MovingWindowRateLimiter(MemoryStorage())
@@ -41,9 +38,7 @@ class LimitMiddleware:
         identity, passed = scope.get("state", {}).get("identity"), True
         if scope["type"] in ("http", "websocket"):
             if identity is not None:
-                upload = scope.get("method") == "PUT" and scope["path"].startswith(UPLOAD_PATH)
-                kinds = (REQUESTS, UPLOADS) if upload else (REQUESTS,)
-                passed = identity.role == "instructor" or all(hit(kind, identity.id) for kind in kinds)
+                passed = identity.role == "instructor" or hit(REQUESTS, identity.id)
             elif not (scope.get("method") == "POST" and scope["path"] in CODE_PATHS):
                 passed = hit(VISITS, client_address(scope))
         await (self.app if passed else _refuse)(scope, receive, send)
@@ -64,44 +59,33 @@ def hit(item: RateLimitItem, key: Hashable) -> bool:
 
 
 def client_address(scope: Scope) -> str:
-    """The address or network under which requests are counted."""
-    return network(scope["client"][0] if scope.get("client") else "")
+    """The address under which requests are counted."""
+    return str(scope["client"][0]) if scope.get("client") else ""
 
 
-def network(address: str) -> str:
-    """The key of an address: for IPv6, the network of one household or host (/64)."""
-    try:
-        read = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return address
-    read = getattr(read, "ipv4_mapped", None) or read
-    return str(read if read.version == 4 else ipaddress.ip_network((read, 64), strict=False))
-
-
-LARGEST_FORM = 80_000  # bytes: enough to read a nickname of 10,000 characters, which is then refused
+LARGEST_BODY = 80_000  # bytes: enough to read a nickname of 10,000 characters, which is then refused
 
 
 async def form(request: Request) -> dict[str, str]:
     """The fields of a form, the first of each name. Raises BadInput."""
-    body = await _body(request, LARGEST_FORM)
-    return {name: values[0] for name, values in parse_qs(body.decode("utf-8", "replace")).items()}
+    return {name: values[0] for name, values in parse_qs((await _body(request)).decode("utf-8", "replace")).items()}
 
 
-async def json_object(request: Request, most: int, right: str) -> dict[str, Any]:
-    """The body as a JSON object. Raises BadInput with `right`, a description of the right form."""
+async def json_object(request: Request) -> dict[str, Any]:
+    """The body as a JSON object. Raises BadInput."""
     try:
-        value = json.loads(await _body(request, most))
+        value = json.loads(await _body(request))
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
-        raise BadInput(f"What was sent can't be read; it should be {right}.")
+        raise BadInput("What was sent can't be read; it should be a JSON object.")
     return value
 
 
-async def _body(request: Request, most: int) -> bytes:
+async def _body(request: Request) -> bytes:
     body = b""
     async for chunk in request.stream():
         body += chunk
-        if len(body) > most:
-            raise BadInput(f"That is far too much; at most {most:,} bytes are read.")
+        if len(body) > LARGEST_BODY:
+            raise BadInput(f"That is far too much; at most {LARGEST_BODY:,} bytes are read.")
     return body

@@ -21,11 +21,8 @@ from workshop.core.errors import BadInput
 from workshop.core.parent_death import guarded
 from workshop.store.records import Identity, SessionRecord
 from workshop.store.store import Store
-from workshop.study.runner import CANCELLED
 from workshop.web.actions import only_instructor
 
-GIVE_UP = CANCELLED + 15.0  # seconds after which a study that was asked to stop is killed
-RECENT = 50  # studies among which those are that go on
 LAST_LINES = 3  # lines of its log that are shown of one that failed
 
 
@@ -54,13 +51,6 @@ class StudyProcess:
                 return " ".join(lines[-LAST_LINES:])
         return f"Its command ended with exit code {self.process.returncode}."
 
-    def insist(self) -> None:
-        """Kill the process where it hasn't ended in time after it was asked to stop."""
-        try:
-            self.process.wait(GIVE_UP)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-
 
 class Runners:
     """The processes that this dashboard has started, the last one for each study; any thread may ask."""
@@ -81,18 +71,21 @@ class Runners:
             earlier = self._known.get(study.id)
             if study.state == "running" or (earlier is not None and not earlier.ended):  # or is about to begin
                 raise BadInput(f"Study {study.id} goes on already.")
-            self._only_one(store, session)
+            for process in self._known.values():
+                if process.session == session.name and not process.ended:  # the trials of two would wait for each other
+                    other = f"Study {process.study_id} goes on in session {session.name}"
+                    raise BadInput(f"{other}; stop it, or wait until it is done.")
             log = config.home() / "studies" / f"{study.id}.log"
             log.parent.mkdir(mode=0o700, exist_ok=True)
-            process = self._starter.submit(_spawn, study.id, session.name, log).result()
-            running = self._known[study.id] = StudyProcess(study.id, session.name, process, log)
+            spawned = self._starter.submit(_spawn, study.id, session.name, log).result()
+            running = self._known[study.id] = StudyProcess(study.id, session.name, spawned, log)
         # Whoever starts a process has to take note of its end, or it stays in the process table.
-        threading.Thread(target=process.wait, name=f"study {study.id}", daemon=True).start()
+        threading.Thread(target=spawned.wait, name=f"study {study.id}", daemon=True).start()
         return running
 
     def stop(self, identity: Identity, study_id: int) -> None:
-        """Ask a study's process to end, as Ctrl-C does, and kill it where it doesn't; returns at once. Raises BadInput
-        for learners, and where this dashboard doesn't run that study."""
+        """Ask a study's process to end, as Ctrl-C does; returns at once. Raises BadInput for learners, and where this
+        dashboard doesn't run that study."""
         only_instructor(identity)
         running = self.find(study_id)
         if running is None or running.ended:
@@ -103,29 +96,11 @@ class Runners:
         if not running.stopping:
             running.stopping = True
             running.process.send_signal(signal.SIGINT)
-            threading.Thread(target=running.insist, name=f"stop study {study_id}", daemon=True).start()
 
     def find(self, study_id: int) -> StudyProcess | None:
         """The process that runs, or last ran, a study from here."""
         with self._lock:
             return self._known.get(study_id)
-
-    def _only_one(self, store: Store, session: SessionRecord) -> None:
-        """Refuse a second study in a session, because the trials of two would wait for each other. Raises BadInput."""
-        running = {
-            process.study_id
-            for process in self._known.values()
-            if not process.ended and process.session == session.name
-        }
-        for study in store.studies(limit=RECENT):
-            if study.state == "running" and study.id not in running:
-                newest = store.runs(study_id=study.id, limit=1)
-                if newest and newest[0].session_id == session.id:
-                    running.add(study.id)
-        if running:
-            raise BadInput(
-                f"Study {min(running)} goes on in session {session.name}; stop it, or wait until it is done."
-            )
 
 
 # SIGINT stops a study. A program that a shell has started in the background would ignore it.

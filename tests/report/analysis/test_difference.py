@@ -26,14 +26,14 @@ def predicted(*allowed: Sequence[int], host: str = "laptop") -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("meant", "ran", "kind", "words"),
     [
-        ([[0], [1]], [[0], [0]], "elsewhere", "rank 1 was meant for core 1, ran on core 0 together with rank 0"),
-        ([[0], [1]], [[0], [2]], "elsewhere", "rank 1 was meant for core 1, ran on core 2"),
-        ([[0], [1]], [[0], [0, 1, 2, 3]], "unbound", "rank 1 was meant for core 1, but could run on all 4 cores"),
-        ([[0], [0, 1, 2, 3]], [[0], [1]], "bound", "rank 1 was meant to be unbound, but was bound to core 1"),
-        ([[0], [1]], [[0], [1, 2]], "wider", "rank 1 was meant for core 1, could run on cores 1 and 2"),
-        ([[0], [1, 2]], [[0], [2]], "narrower", "rank 1 was meant for cores 1 and 2, could run on core 2 only"),
+        ([[0], [1]], [[0], [0]], "place", "rank 1 was meant for core 1, could run on core 0 together with rank 0"),
+        ([[0], [1]], [[0], [2]], "place", "rank 1 was meant for core 1, could run on core 2"),
+        ([[0], [1]], [[0], [0, 1, 2, 3]], "place", "rank 1 was meant for core 1, could run on all 4 cores"),
+        ([[0], [0, 1, 2, 3]], [[0], [1]], "place", "rank 1 was meant for all 4 cores, could run on core 1"),
+        ([[0], [1]], [[0], [1, 2]], "place", "rank 1 was meant for core 1, could run on cores 1 and 2"),
+        ([[0], [1, 2]], [[0], [2]], "place", "rank 1 was meant for cores 1 and 2, could run on core 2"),
         ([[0], [1]], [[0]], "ranks", "rank 1 was meant for core 1, but didn't run"),
-        ([[0]], [[0], [1]], "ranks", "rank 1 wasn't meant to be, but ran on core 1"),
+        ([[0]], [[0], [1]], "ranks", "rank 1 wasn't meant to be, but could run on core 1"),
     ],
 )
 def test_each_kind_of_difference_has_its_words(meant: Allowed, ran: Allowed, kind: str, words: str) -> None:
@@ -46,7 +46,7 @@ def test_each_kind_of_difference_has_its_words(meant: Allowed, ran: Allowed, kin
 def test_hardware_threads_are_told_from_cores() -> None:
     found = difference(predicted([0, 4], [1, 5]), rank_map([0, 4], [1]), HYPER)
     assert [one.words for one in found] == [
-        "rank 1 was meant for hardware threads 1 and 5, could run on hardware thread 1 only"
+        "rank 1 was meant for hardware threads 1 and 5, could run on hardware thread 1"
     ]
 
 
@@ -56,9 +56,12 @@ def test_hosts_are_named_where_there_are_several() -> None:
     meant = {"ranks": [one[0], {**other[0], "rank": 1}]}
     ran = {"measured": True, "ranks": [one[0], one[1]]}
     (found,) = difference(meant, ran, both)
-    assert (found.kind, found.words) == ("host", "rank 1 was meant for core 0 of b, ran on core 1 of a")
+    assert (found.kind, found.words) == ("place", "rank 1 was meant for core 0 of b, could run on core 1 of a")
     ran = {"measured": True, "ranks": [one[0], {**other[1], "rank": 1}]}
-    assert " ".join(sentences(difference(meant, ran, both))) == "Rank 1 was meant for core 0 of b, ran on core 1."
+    assert (
+        " ".join(sentences(difference(meant, ran, both)))
+        == "Rank 1 was meant for core 0 of b, could run on core 1 of b."
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +99,8 @@ def test_many_ranks_are_told_together() -> None:
     )
     assert len(found) == 64
     assert sentences(found) == [
-        "Ranks 0 to 63 ran elsewhere than they were meant to: rank 0 was meant for core 0, ran on core 1, for example."
+        "Ranks 0 to 63 could run elsewhere than they were meant to: rank 0 was meant for core 0, could run on core 1, "
+        "for example."
     ]
     missing = difference(predicted(*([rank] for rank in range(64))), rank_map([0]), machine(64))
     assert len(sentences(missing)) == FEW_RANKS + 1

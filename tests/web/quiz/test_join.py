@@ -98,23 +98,6 @@ def test_who_comes_when_a_round_is_full_is_told_what_to_do(dashboard: Dashboard)
     join(dashboard, record, "Grace", known)
 
 
-def test_a_guest_without_an_open_page_gives_way(dashboard: Dashboard) -> None:
-    record, member, idle, ada = begin(dashboard), dashboard.learner("Grace"), dashboard.stranger(), dashboard.stranger()
-    fill(dashboard.store, record.id, MOST_PLAYERS - 2)
-    join(dashboard, record, "Grace", member)
-    join(dashboard, record, "Idle", idle)
-    join(dashboard, record, "Ada", ada)
-    nicknames = [one.nickname for one in dashboard.store.players(record.id)]
-    assert "Grace" in nicknames and "Ada" in nicknames and "Idle" not in nicknames
-    with line(ada, record) as page:
-        page.wait("you")
-        answer = dashboard.stranger().post("/quiz", {"code": record.code or "", "nickname": "Late"})
-        assert answer.status == 409, "Ada has opened the page, and Grace is a member"
-    join(dashboard, record, "Lea", dashboard.learner("Lea"))
-    nicknames = [one.nickname for one in dashboard.store.players(record.id)]
-    assert "Lea" in nicknames and "Ada" not in nicknames, "members of the class come first"
-
-
 def test_codes_may_be_typed_as_people_type_and_the_form_needs_no_script(dashboard: Dashboard) -> None:
     record = begin(dashboard)
     code = record.code or ""

@@ -6,7 +6,7 @@ import asyncio
 import json
 from typing import Any
 
-from workshop.web.quiz.round import DONT_COME_BACK, MOST_WAITING, Client, dumps
+from workshop.web.quiz.round import DONT_COME_BACK, Client, dumps
 
 
 class Slow:
@@ -91,19 +91,6 @@ def test_who_has_answered_is_not_told_after_the_next_state() -> None:
         assert line.taken[2:] == ["count 2"]
         client.close("over")
         await asyncio.wait_for(sending, 5)
-
-    asyncio.run(play())
-
-
-def test_who_takes_nothing_is_given_up() -> None:
-    async def play() -> None:
-        line: Any = Slow()
-        client = Client(line, "player")
-        for number in range(MOST_WAITING):
-            client.tell(number=number)
-        assert not client.gone
-        client.tell(number=-1)
-        assert client.gone
 
     asyncio.run(play())
 

@@ -117,7 +117,7 @@ def test_a_prediction_is_checked_against_a_run_of_one_s_own(store: Store, port: 
         ("[1]", "can't be read"),
         ("{", "can't be read"),
         ("[" * 5000, "can't be read"),
-        ("x" * 30_000, "far too much"),
+        ("x" * 90_000, "far too much"),
         ('{"question": "one-right", "answer": "a"}', "started this quiz over"),
         ('{"question": "one-right", "answer": "q", "attempt": 1}', "none of the answers"),
         ('{"question": "one-right", "answer": {"a": "\\ud800"}, "attempt": 1}', "none of the answers"),

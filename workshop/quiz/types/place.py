@@ -27,12 +27,6 @@ from workshop.report.analysis.difference import difference, sentences
 # The labels of the form's fields that aren't their names, and the choices of some fields.
 _LABELS = {"per_resource": "ranks on each such resource", "oversubscribe": "share cores", "threads": "threads per rank"}
 _CHOICES: dict[str, tuple[str, ...]] = {"map_by": get_args(Resource), "bind_to": get_args(Binding)}
-_WOULD = {
-    " ran elsewhere": " would run elsewhere",
-    " ran on ": " would run on ",
-    " were bound": " would be bound",
-    " was bound": " would be bound",
-}
 _EMPTY = ("per_resource", "threads")  # fields that may be empty
 MOST_IN_FIELD = 1024  # the largest number in a field
 _TIMES = 4  # the largest number in a field, as a multiple of the machine's units
@@ -257,16 +251,12 @@ def _units(prediction: Prediction) -> dict[int, tuple[str, tuple[int, ...]]]:
 
 
 def _elsewhere(expectation: Prediction, prediction: Prediction) -> Iterator[str]:
-    """A sentence for each rank that is elsewhere. The sentences of a run's difference become conditional, because
-    nothing has run."""
+    """A sentence for each rank that is elsewhere."""
     expected_count, predicted_count = len(_units(expectation)), len(_units(prediction))
     if expected_count != predicted_count:
         yield f"There are {count(predicted_count, 'rank')}, where {_were(expected_count)} asked for."
         return
-    for sentence in sentences(difference(expectation.rank_map, prediction.rank_map, prediction.machine)):
-        for ran, would in _WOULD.items():
-            sentence = sentence.replace(ran, would)
-        yield sentence
+    yield from sentences(difference(expectation.rank_map, prediction.rank_map, prediction.machine))
 
 
 def _were(number: int) -> str:

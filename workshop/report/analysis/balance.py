@@ -119,8 +119,6 @@ def balance(totals: Totals, ranks: int, metrics: Mapping[str, Any] | None = None
 def _measured(metrics: Mapping[str, Any], ranks: int) -> Totals | None:
     """A run's own sums in the form of its events' totals."""
     phases, steps = metrics.get("phases"), metrics.get("measured_steps")
-    if not isinstance(phases, Mapping) or not isinstance(steps, int) or steps < 1:
-        return None
-    if any(len(phases.get(name) or []) != ranks for name in PHASES):
+    if not phases or not steps or any(len(phases.get(name, ())) != ranks for name in PHASES):
         return None
     return {f"time.{name}": {rank: Total(steps, sums) for rank, sums in enumerate(phases[name])} for name in PHASES}

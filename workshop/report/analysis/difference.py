@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from workshop.core import topology, words
 
-Kind = Literal["ranks", "host", "unbound", "bound", "elsewhere", "wider", "narrower", "threads"]
+Kind = Literal["ranks", "place", "threads"]
 Report = Mapping[str, Any]  # a rank's part of a rank map
 FEW_RANKS = 4  # ranks of which each has a sentence of its own
 AS_MEANT = "Every rank ran where it was meant to."
@@ -26,12 +26,7 @@ class Difference:
 
 # How several ranks with the same kind of difference are told of: "ranks 0 to 7 …".
 _GROUPED: dict[str, str] = {
-    "host": "ran on other hosts than they were meant for",
-    "unbound": "were meant to be bound, but could run anywhere",
-    "bound": "were meant to be unbound, but were bound",
-    "elsewhere": "ran elsewhere than they were meant to",
-    "wider": "could run on more than was meant",
-    "narrower": "could run on less than was meant",
+    "place": "could run elsewhere than they were meant to",
     "threads": "have threads that were seen outside of what their rank may use",
 }
 
@@ -49,14 +44,15 @@ def difference(
     view = _View(machine, predicted_reports, ran)
     differences = []
     for rank in sorted({*predicted_reports, *ran}):
-        kinds: list[tuple[Kind, str] | None] = []
-        if rank not in ran:
-            kinds.append(("ranks", f"rank {rank} was meant for {view.place(predicted_reports[rank])}, but didn't run"))
-        elif rank not in predicted_reports:
-            kinds.append(("ranks", f"rank {rank} wasn't meant to be, but ran on {view.place(ran[rank])}"))
-        else:
-            kinds += [view.moved(predicted_reports[rank], ran[rank]), view.strays(ran[rank])]
-        differences += [Difference(rank, *kind_and_words) for kind_and_words in kinds if kind_and_words]
+        meant_for, ran_as = predicted_reports.get(rank), ran.get(rank)
+        parts: list[tuple[Kind, str]] = []
+        if meant_for and ran_as:
+            parts = [("place", view.moved(meant_for, ran_as)), ("threads", view.strays(ran_as))]
+        elif meant_for:
+            parts = [("ranks", f"rank {rank} was meant for {view.place(meant_for)}, but didn't run")]
+        elif ran_as:
+            parts = [("ranks", f"rank {rank} wasn't meant to be, but could run on {view.place(ran_as)}")]
+        differences += [Difference(rank, kind, sentence) for kind, sentence in parts if sentence]
     return differences
 
 
@@ -99,56 +95,43 @@ class _View:
             for unit in report["units"]:
                 self.companions[report["host"], unit].add(rank)
 
-    def moved(self, predicted: Report, ran: Report) -> tuple[Kind, str] | None:
-        """The kind of a rank's difference in place, and its words."""
-        host, begin = ran["host"], f"rank {ran['rank']} was meant"
-        predicted_units, units = set(predicted["units"]), set(ran["units"])
-        if not self.one_host and predicted["host"] != host:
-            where = f"{self.place(ran)}{self._together(predicted, ran)}"
-            if self._everything(host, units):
-                where = f"{host}, where it could use {self._all(host)}"
-            return "host", f"{begin} for {self.place(predicted)}, ran on {where}"
-        if not predicted_units or not units or predicted_units == units:  # without units it isn't known where
-            return None
-        on = "" if self.one_host else f" of {host}"
-        if self._everything(host, units):
-            return "unbound", f"{begin} for {self.units(host, predicted_units)}{on}, but could run on {self._all(host)}"
-        if self._everything(host, predicted_units):
-            return "bound", f"{begin} to be unbound{on}, but was bound to {self.units(host, units)}"
-        # Both in the same words.
-        whole_cores = all(self._are_whole_cores(host, some) for some in (predicted_units, units))
-        place = self.units(host, units, whole_cores)
-        kind: Kind = "wider" if predicted_units < units else "narrower" if units < predicted_units else "elsewhere"
-        verb = "could run" if kind in ("wider", "narrower") else "ran"
-        where = f"{verb} on {place}{' only' if kind == 'narrower' else ''}"
-        begin += f" for {self.units(host, predicted_units, whole_cores)}{on}"
-        return kind, f"{begin}, {where}{self._together(predicted, ran)}"
+    def moved(self, predicted: Report, ran: Report) -> str:
+        """The words on a rank in another place; "" where it is in its place, or that isn't known."""
+        units = set(predicted["units"]), set(ran["units"])
+        same_host = self.one_host or predicted["host"] == ran["host"]
+        if same_host and (not all(units) or units[0] == units[1]):
+            return ""
+        as_cores = all(self._are_whole_cores(report["host"], set(report["units"])) for report in (predicted, ran))
+        was, now = self.place(predicted, as_cores), self.place(ran, as_cores)  # both in the same words
+        return f"rank {ran['rank']} was meant for {was}, could run on {now}{self._together(predicted, ran)}"
 
-    def strays(self, ran: Report) -> tuple[Kind, str] | None:
-        """Threads that were seen where their rank may not run: somebody bound them otherwise."""
+    def strays(self, ran: Report) -> str:
+        """The words on threads that were seen where their rank may not run: somebody bound them otherwise."""
         host, allowed = ran["host"], set(ran["units"])
         units_of_threads = (set(thread.get("units_seen") or []) for thread in ran.get("threads") or [])
         strays = [units - allowed for units in units_of_threads if units - allowed]
         if not allowed or not strays:
-            return None
+            return ""
         where = f"{self.units(host, set().union(*strays))}, outside of {self.units(host, allowed)}"
         were = words.verb(len(strays), "was", "were")
-        return "threads", f"{words.count(len(strays), 'thread')} of rank {ran['rank']} {were} seen on {where}"
+        return f"{words.count(len(strays), 'thread')} of rank {ran['rank']} {were} seen on {where}"
 
-    def place(self, report: Report) -> str:
+    def place(self, report: Report, as_cores: bool = True) -> str:
         """Where a rank is or should be."""
         host, units = report["host"], set(report["units"])
         if not units:
-            return host or "its host"
-        where = self._all(host) if self._everything(host, units) else self.units(host, units)
-        return f"{where}{'' if self.one_host else f' of {host}'}"
+            return str(host) or "its host"
+        where = self.units(host, units, as_cores)
+        if self._everything(host, units):
+            where = f"all {words.count(len({row['core'] for row in self._rows(host).values()}), 'core')}"
+        return where if self.one_host else f"{where} of {host}"
 
-    def units(self, host: str, units: Iterable[int], as_cores: bool = True) -> str:
+    def units(self, host: str, units: set[int], as_cores: bool = True) -> str:
         """Units as cores, where they are whole ones of a known machine."""
-        some, rows = set(units), self._rows(host)
-        if as_cores and self._are_whole_cores(host, some):
-            return words.numbered("core", sorted({rows[unit]["core"] for unit in some}))
-        return words.numbered("hardware thread", sorted(some))
+        rows = self._rows(host)
+        if as_cores and self._are_whole_cores(host, units):
+            return words.numbered("core", sorted({rows[unit]["core"] for unit in units}))
+        return words.numbered("hardware thread", sorted(units))
 
     def _are_whole_cores(self, host: str, some: set[int]) -> bool:
         rows = self._rows(host)
@@ -158,6 +141,8 @@ class _View:
     def _together(self, predicted: Report, ran: Report) -> str:
         """With whom a rank had to share, although it wasn't meant to."""
         rank, host = ran["rank"], ran["host"]
+        if self._everything(host, set(ran["units"])):
+            return ""
         others = {other for unit in ran["units"] for other in self.companions[host, unit]} - {rank}
         others -= {
             other
@@ -169,9 +154,6 @@ class _View:
     def _everything(self, host: str, units: set[int]) -> bool:
         rows = self._rows(host)
         return len(rows) > 1 and units >= rows.keys()
-
-    def _all(self, host: str) -> str:
-        return f"all {words.count(len({row['core'] for row in self._rows(host).values()}), 'core')}"
 
     def _rows(self, host: str) -> Mapping[int, Mapping[str, Any]]:
         if host in self.rows or len(self.rows) != 1:

@@ -162,8 +162,6 @@ class WaterfallStep:
 def waterfall(start: WaterfallStep, steps: Sequence[WaterfallStep], unit: str) -> go.Figure:
     """Bars from left to right and from top to bottom: the value at the start, what each step added or took and by which
     factor, and the value at the end with the factor of all steps."""
-    if start.after <= 0:
-        return theme.nothing_yet(NOTHING)
     before = [start.after, *(step.after for step in steps)]
     end, highest = before[-1], max(before)
     names = [start.name, *(step.name for step in steps), "all together"]
@@ -201,10 +199,8 @@ def _wrapped(name: str, bold: bool) -> str:
     return f"<b>{text}</b>" if bold else text
 
 
-def rank_times(times: Balance | None) -> go.Figure:
+def rank_times(times: Balance) -> go.Figure:
     """Where each rank's time went, as a stacked bar; the same reckoning as the verdict's, see `Balance`."""
-    if times is None:
-        return theme.nothing_yet("No rank has told its times yet")
     ranks = range(len(times.compute))
     phases: dict[str, Sequence[float]] = {"compute": times.compute}
     phases |= {"input": times.input} if any(times.input) else {}

@@ -10,7 +10,6 @@ from typing import Any, get_args
 from workshop.extension import MESSAGES, load
 from workshop.report.cards import Card
 from workshop.report.panels import messages, outcome, run_metrics
-from workshop.report.panels.outcome import PREDICTIONS
 from workshop.report.snapshot import Panel, Section, Snapshot
 
 
@@ -27,7 +26,7 @@ def _files(snapshot: Snapshot) -> Any:
 
 
 def _predicted(snapshot: Snapshot) -> Any:
-    return snapshot.run.rank_map, snapshot.run.machine, PREDICTIONS.lookup(snapshot.run)
+    return snapshot.run.rank_map, snapshot.run.machine, outcome.prediction(snapshot.run)
 
 
 def _placed(snapshot: Snapshot) -> Any:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from workshop.core import machines, topology
@@ -34,50 +35,38 @@ from workshop.store.records import RunRecord
 from workshop.store.sessions import recorded
 from workshop.store.tables import INSTRUCTOR
 
-MOST_ANSWERS = 256  # answers to remember
-
 log = logging.getLogger(__name__)
 
 
-class Predictions:
-    """Predictions where the mapper would put runs' ranks; any thread may ask. Asking takes a tenth of a second, so a
-    worker does it, once for all runs of the same placement on the same machine."""
+ASKING = ThreadPoolExecutor(1, thread_name_prefix="predictions")  # asking takes a tenth of a second
 
-    def __init__(self, ask: Callable[[Placement, MachineDescription], Prediction] = mapper.predict) -> None:
-        self._ask = ask
-        self._answers: dict[str, Future[Prediction]] = {}  # the oldest first
-        self._lock = threading.Lock()
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="predictions")
 
-    def lookup(self, run: RunRecord) -> Prediction | None:
-        """The prediction for a run that has a rank map; None while there is none yet. Returns at once."""
-        hosts = sorted({str(report["host"]) for report in (run.rank_map or {}).get("ranks") or []})
-        if not run.machine or not hosts:
-            return None
-        key = dumps([run.placement, run.machine, hosts])
-        with self._lock:
-            if key not in self._answers:
-                self._answers[key] = self._worker.submit(self._answer, run.placement, run.machine, len(hosts))
-                if len(self._answers) > MOST_ANSWERS:
-                    self._answers.pop(next(iter(self._answers))).cancel()
-            answer = self._answers[key]
-        return answer.result() if answer.done() and not answer.cancelled() else None
+def prediction(run: RunRecord) -> Prediction | None:
+    """Where the mapper would put the ranks of a run that has a rank map; None while there is no answer yet. Returns at
+    once. The mapper is asked once for all runs of the same placement on the same machine."""
+    hosts = {str(report["host"]) for report in (run.rank_map or {}).get("ranks") or []}
+    if not run.machine or not hosts:
+        return None
+    answer = _answer(dumps(run.placement), dumps(run.machine), len(hosts))
+    return answer.result() if answer.done() else None
 
-    def settle(self) -> None:
-        """Wait until all that was asked is answered."""
-        wait(list(self._answers.values()), 2 * mapper.MAPPER_SECONDS)
 
-    def _answer(self, placement: Mapping[str, Any], machine: Mapping[str, Any], hosts: int) -> Prediction:
-        try:
-            where = Placement.parse(placement)
-            if hosts > 1 and not where.hosts:
-                return Prediction(note="No prediction: the placement doesn't name the hosts that it ran on.")
-            return self._ask(where, described(machine))
-        except WorkshopError as error:
-            return Prediction(note=f"No prediction: {error}")
-        except Exception:
-            log.exception("could not ask for a prediction")
-            return Prediction(note="No prediction: the mapper could not be asked; the dashboard's log says why.")
+@lru_cache(maxsize=256)
+def _answer(placement: str, machine: str, hosts: int) -> Future[Prediction]:
+    return ASKING.submit(_ask, json.loads(placement), json.loads(machine), hosts)
+
+
+def _ask(placement: Mapping[str, Any], machine: Mapping[str, Any], hosts: int) -> Prediction:
+    try:
+        where = Placement.parse(placement)
+        if hosts > 1 and not where.hosts:
+            raise BadInput("the placement doesn't name the hosts that it ran on.")
+        return mapper.predict(where, described(machine))
+    except WorkshopError as error:
+        return Prediction(note=f"No prediction: {error}")
+    except Exception:
+        log.exception("could not ask for a prediction")
+        return Prediction(note="No prediction: the mapper could not be asked; the dashboard's log says why.")
 
 
 def described(machine: Mapping[str, Any]) -> MachineDescription:
@@ -110,9 +99,6 @@ def _invented(units: list[dict[str, int]]) -> MachineDescription:
 def _pattern(units: list[dict[str, int]]) -> list[tuple[int, ...]]:
     """The objects that contain each unit, in the order of the cores; the units' own numbers may differ."""
     return sorted((row["package"], row["numa"], row["l3"], row["core"]) for row in units)
-
-
-PREDICTIONS = Predictions()
 
 
 SETTLED = 3  # steps before a running run's verdict says anything
@@ -188,7 +174,7 @@ def machine(snapshot: Snapshot) -> list[Card]:
 def planned(snapshot: Snapshot) -> Prediction | None:
     """The prediction for a run that waits, on its session's machine; None while there is none yet."""
     session = snapshot.store.session(snapshot.run.session_id)
-    return PREDICTIONS.lookup(replace(snapshot.run, machine=session.machine, rank_map=session.rank_map))
+    return prediction(replace(snapshot.run, machine=session.machine, rank_map=session.rank_map))
 
 
 def came_out(snapshot: Snapshot) -> list[Card]:
@@ -222,7 +208,7 @@ LEGEND = "A dashed frame in a rank's colour is where it was meant to run; a dott
 def predicted(snapshot: Snapshot) -> list[Card]:
     """The difference in words, and in a picture where there is one; nothing until the mapper has answered."""
     run = snapshot.run
-    answer = PREDICTIONS.lookup(run)
+    answer = prediction(run)
     if answer is None:
         return []
     if answer.rank_map is None:

@@ -123,7 +123,6 @@ def _checkpoint_interval(metrics: Mapping[str, Any], params: Mapping[str, Any]) 
 
 HARDLY = 0.03  # of a step: waiting below that is how much steps differ anyway
 MOSTLY = 0.7  # share of the lateness that those have together who are named for it
-FEW_RANKS = 4  # up to so many ranks, the sentence names each
 
 
 Cause = Literal["shares", "fewer", "host", "server", "input", "checkpoint", "unknown"]
@@ -169,30 +168,20 @@ class WaitingTime:
         step, mean = words.seconds(self.step), words.seconds(fmean(self.waited))
         if self.hardly:
             return f"The ranks hardly waited for each other: {mean} of a step of {step}."
-        steps, came, late = (
-            sum(self.last),
-            sum(self.last[rank] for rank in self.late),
-            words.numbered("rank", self.late),
-        )
+        steps, came = sum(self.last), sum(self.last[rank] for rank in self.late)
+        late = words.numbered("rank", self.late)
         if not self.late:
-            who = [f"rank {rank} came last in {count}" for rank, count in enumerate(self.last)]
-            most = f"no rank came last in more than {max(self.last)}"
             return (
-                f"The ranks took turns at being late: {words.listed(who) if len(who) <= FEW_RANKS else most} of "
-                f"{steps} steps, and on average a rank waited {mean} of a step of {step}."
+                f"The ranks took turns at being late: no rank came last in more than {max(self.last)} of {steps} "
+                f"steps, and on average a rank waited {mean} of a step of {step}."
             )
         if self.disturbed:
             return (
                 f"On average a rank waited {mean} of a step of {step}, most of it for {late}, last in only {came} of "
                 f"{steps} steps: these steps were disturbed."
             )
-        times = [self.waited[rank] for rank in self.others]
-        low, high = words.seconds(min(times)), words.seconds(max(times))
-        spent = words.seconds(fmean(times)) if max(times) <= 1.25 * min(times) else f"{low} to {high}"
-        start = (
-            f"{words.capital(words.numbered('rank', self.others))} waited {low if low == high else spent} a step "
-            f"for {late}"
-        )
+        spent = words.seconds(fmean(self.waited[rank] for rank in self.others))
+        start = f"{words.capital(words.numbered('rank', self.others))} waited {spent} a step for {late}"
         if self.cause:
             return f"{start}, which {self.cause}."
         look = f", so see what else works on {self.places}" if self.places else ""
@@ -202,16 +191,12 @@ class WaitingTime:
 def waiting(run: RunRecord) -> WaitingTime | None:
     """Which ranks waited for which. None where the run has no such metrics, has one rank, or exchanges nothing."""
     metrics, steps = run.metrics, run.metrics.get("measured_steps")
-    phases = metrics.get("phases")
-    if not isinstance(phases, Mapping) or not isinstance(steps, int) or steps < 1 or metrics.get("exchange") == "none":
+    if not steps or metrics.get("exchange") == "none" or not {"phases", *LATE} <= metrics.keys():
         return None
-    values = [*(phases.get(name) for name in ("input", "compute", "communicate", "wait")), *map(metrics.get, LATE)]
-    everything = [part for part in values if isinstance(part, Sequence)]
-    if len(everything) < len(values):
-        return None
-    *parts, last, late_by = everything
+    parts = [metrics["phases"][name] for name in ("input", "compute", "communicate", "wait")]
+    last, late_by = (metrics[name] for name in LATE)
     ranks = len(last)
-    if ranks < 2 or any(len(part) != ranks or not all(map(math.isfinite, part)) for part in everything):
+    if ranks < 2:
         return None
     step = sum(sum(part) for part in parts) / ranks / steps
     waited = tuple(seconds / steps for seconds in parts[-1])

@@ -24,7 +24,8 @@ from workshop.report.training.facts import evaluation_share, waiting
 from workshop.report.training.facts import spent as time_spent
 
 TIMELINE = "timeline.json"
-MISCLASSIFIED = "misclassified.json"
+MISREAD = "misclassified"  # a metric, and the panel
+MISCLASSIFIED = f"{MISREAD}.json"
 AUTOTUNE = "horovod-autotune.csv"
 SAME = 0.005  # share of the total by which the ranks' images/s may add up to more without a word on it
 ADD_UP = (
@@ -154,7 +155,7 @@ def misclassified(snapshot: Snapshot) -> list[Card]:
     if MISCLASSIFIED not in snapshot.artifacts:
         return []
     images: list[Mapping[str, Any]] = json.loads(snapshot.read(MISCLASSIFIED))
-    count, total = snapshot.metric("misclassified", int), snapshot.metric("held_out_images", int)
+    count, total = snapshot.metric(MISREAD, int), snapshot.metric("held_out_images", int)
     lines = []
     if count == 0:
         lines.append(line("No held-out image was misread."))
@@ -166,7 +167,7 @@ def misclassified(snapshot: Snapshot) -> list[Card]:
         *([paragraph(*lines)] if lines else []),
         *([pictures(pictures_shown, small=True)] if pictures_shown else []),
     ]
-    return [Card("misclassified", "Misread digits", tuple(parts))]
+    return [Card(MISREAD, "Misread digits", tuple(parts))]
 
 
 def confusion(snapshot: Snapshot) -> list[Card]:
@@ -189,10 +190,6 @@ def _metrics(snapshot: Snapshot) -> Any:
     return snapshot.run.metrics
 
 
-def _misread(snapshot: Snapshot) -> Any:
-    return snapshot.version(MISCLASSIFIED)
-
-
 CONDITIONS = ("data", "held_out_images", "exchange", "exchange_why", "resumed", "threads_seconds")
 SPEED = ("images_per_second", "images_per_second_deviation", "images_per_second_jitter", "measured_steps")
 PANELS = (
@@ -202,13 +199,7 @@ PANELS = (
     Panel("timeline", timeline, lambda snapshot: (snapshot.version(TIMELINE), snapshot.run.metrics), "time"),
     Panel("autotune", autotune, lambda snapshot: snapshot.version(AUTOTUNE), "time"),
     Panel("confusion", confusion, _metrics, "learning", metrics=("confusion",)),
-    Panel(
-        "misclassified",
-        misclassified,
-        lambda snapshot: snapshot.version(MISCLASSIFIED),
-        "learning",
-        metrics=("misclassified",),
-    ),
+    Panel(MISREAD, misclassified, lambda snapshot: snapshot.version(MISCLASSIFIED), "learning", metrics=(MISREAD,)),
 )
 
 

@@ -136,10 +136,7 @@ def run_link(run_id: int, label: str, icon: str | None = ":material/monitoring:"
 def run_links(runs: Iterable[RunRecord]) -> None:
     """Links to runs, one a line, with how each stands and who submitted it."""
     for run in runs:
-        run_link(
-            run.id,
-            f"Run {run.id} · {plain(workload_title(run.workload))} · {run.status} · {plain(who(run))}",
-        )
+        run_link(run.id, f"Run {run.id} · {plain(workload_title(run.workload))} · {run.status} · {plain(who(run))}")
 
 
 def compare_link(run_ids: Iterable[int]) -> None:

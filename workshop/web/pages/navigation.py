@@ -1,8 +1,7 @@
 """The dashboard's navigation: a bar with six places, and the pages of all extensions in them.
 
 Drawings take turns: Streamlit would draw all at once, and then every page is slow. As many are drawn at once as there
-are cores, one of each person. The instructor comes first, then who was served longest ago: so who opens a page doesn't
-wait for those who move sliders. Streamlit itself keeps only a page's newest request.
+are cores; the instructor doesn't wait. Streamlit itself keeps only a page's newest request.
 """
 
 from __future__ import annotations
@@ -11,12 +10,9 @@ import base64
 import logging
 import os
 import threading
-import time
-from bisect import insort
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
 from typing import Any
 
 import streamlit as st
@@ -44,11 +40,6 @@ def navigate(root: str) -> None:
     """Draw the bar, and the page that the visitor has chosen. The page named `root` stands at the root address,
     wherever it is in the order."""
     identity = frame.visitor()
-    with TURNS.take(identity):
-        _navigate(root, identity)
-
-
-def _navigate(root: str, identity: Identity) -> None:
     visible = visible_pages(identity)
     declared = {page.name: _declared(page, page.name == root) for page in visible}
     st.session_state[frame.DECLARED] = declared
@@ -62,9 +53,10 @@ def _navigate(root: str, identity: Identity) -> None:
     elif len(beside) == 1:
         beside = []
     st.session_state[frame.BESIDE] = [declared[page.name] for page in beside]
-    if not classroom_bar.requested():
-        _bar(identity, here, visible)
-    chosen.run()
+    with turn(identity):
+        if not classroom_bar.requested():
+            _bar(identity, here, visible)
+        chosen.run()
 
 
 def visible_pages(identity: Identity) -> Sequence[Page]:
@@ -132,47 +124,18 @@ def broken(page: Page, error: BaseException) -> None:
     st.error(frame.plain(f"The page {page.title} can't be shown: {why.rstrip('.')}."), icon=":material/error:")
 
 
-LONGEST_TURN = 5.0  # seconds after which a drawing, which then waits for something, holds nobody up
+LONGEST_TURN = 5.0  # seconds that a drawing waits for others, which may wait for something themselves
 
 
-class DrawingTurns:
-    """Any thread may take a turn."""
-
-    def __init__(self, places: int) -> None:
-        self._places = places
-        self._changed = threading.Condition()
-        self._since: dict[int, float] = {}  # by identity, the beginning of the newest drawing
-        self._served: dict[int, float] = {}  # by identity, the end of the newest drawing
-        self._waiting: list[tuple[bool, float, int, int]] = []  # (is no instructor, served, number, identity), in order
-        self._numbers = count()
-
-    @contextmanager
-    def take(self, identity: Identity) -> Iterator[None]:
-        """Wait for a turn, and keep it for as long as a block lasts."""
-        with self._changed:
-            served = self._served.get(identity.id, 0.0)
-            ticket = (identity.role != "instructor", served, next(self._numbers), identity.id)
-            insort(self._waiting, ticket)
-            while self._next() != ticket:
-                self._changed.wait(LONGEST_TURN / 5)
-            self._waiting.remove(ticket)
-            since = self._since[identity.id] = time.monotonic()
-            self._changed.notify_all()
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._served[identity.id] = time.monotonic()
-                if self._since.get(identity.id) == since:
-                    del self._since[identity.id]
-                self._changed.notify_all()
-
-    def _next(self) -> tuple[bool, float, int, int] | None:
-        now = time.monotonic()
-        drawing = {identity for identity, since in self._since.items() if now - since < LONGEST_TURN}
-        if len(drawing) >= self._places:
-            return None
-        return next((ticket for ticket in self._waiting if ticket[-1] not in drawing), None)
+TURNS = threading.BoundedSemaphore(len(os.sched_getaffinity(0)))  # of this process's server
 
 
-TURNS = DrawingTurns(len(os.sched_getaffinity(0)))  # of this process's server
+@contextmanager
+def turn(identity: Identity) -> Iterator[None]:
+    """Wait until fewer learners' pages are drawn than there are cores."""
+    has_turn = identity.role != "instructor" and TURNS.acquire(timeout=LONGEST_TURN)
+    try:
+        yield
+    finally:
+        if has_turn:
+            TURNS.release()

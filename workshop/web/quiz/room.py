@@ -92,17 +92,10 @@ class Room(LiveRound):
                     if document["version"] > self.state.version:
                         await self._load(document)
 
-    def join(self, player: QuizPlayer, guest: bool = False) -> Participant:
+    def join(self, player: QuizPlayer) -> Participant:
         """Take note of somebody who joined, and has not opened the page yet."""
         self.touch()
-        return self.participants.add(player, guest)
-
-    async def free_seat(self, most: int, for_member: bool) -> None:
-        """Have a guest give their seat away where so many are taken."""
-        async with self.lock:
-            if self.participants.count >= most and (guest := self.participants.replaceable(for_member)) is not None:
-                await asyncio.to_thread(self.store.forget_player, guest.id)
-                self.forget(guest.id)
+        return self.participants.add(player)
 
     def forget(self, player: int) -> None:
         """Take note that somebody's data was removed. Under the lock."""
@@ -115,16 +108,12 @@ class Room(LiveRound):
     # -- who is on the line; each message is made once for all who get the same
 
     def enter(self, client: Client, participant: Participant | None) -> None:
-        """Take somebody in, who gets all there is at once."""
+        """Take somebody in, who gets the state at once."""
         self.clients.add(client)
         client.show("state", self._state(client))
         if participant is not None:
             participant.clients.add(client)
             client.show("you", messages.you(self, participant))
-        if client.view == "host":
-            client.show("players", messages.players(self))
-        if client.view == "projector":
-            client.show("names", messages.names(self))
         self._end_lines([client])
         self.touch()
 
@@ -193,10 +182,6 @@ class Room(LiveRound):
         except BadInput as error:
             self._refuse(client, participant, question, ref, str(error))
             return
-        first_answer = self.participants.answer(self.question, participant.id)
-        if first_answer is not None:
-            self._answer_again(client, participant, first_answer, answer, ref)
-            return
         new_answer = QuizAnswer(
             self.record.id,
             self.current.question.id,
@@ -227,21 +212,13 @@ class Room(LiveRound):
             if self.current is not None and self.current.question.slow:
                 self._start(self.current.judge([new_answer.answer]))
             return
+        # The first answer stays. The same one again is what a browser sends that lost the line before it was confirmed.
         first_answer = self.participants.answer(new_answer.question, participant.id)
-        if first_answer is not None:
-            self._answer_again(client, participant, first_answer, new_answer.answer, ref)
-
-    def _answer_again(
-        self, client: Client, participant: Participant, first_answer: QuizAnswer, answer: Any, ref: Any
-    ) -> None:
-        """The second answer of somebody: the first one stays. The same one again is what a browser sends that lost
-        the line before it was confirmed."""
-        if first_answer.answer == answer:
+        if first_answer is not None and first_answer.answer == new_answer.answer:
             client.tell(kind="confirmed", question=self.ballot, ref=ref)
-        else:
-            self._refuse(
-                client, participant, self.ballot or "", ref, "You have answered already; the first answer counts."
-            )
+        elif first_answer is not None:
+            why = "You have answered already; the first answer counts."
+            self._refuse(client, participant, self.ballot or "", ref, why)
 
     def _refuse(self, client: Client, participant: Participant, question: str, ref: Any, why: str) -> None:
         first_answer = self.participants.answer(self.question, participant.id) if question == self.ballot else None
@@ -323,12 +300,7 @@ class Room(LiveRound):
             assert mark is not None, "it was judged above"
             seconds = answer_record.seconds or 0.0
             points = live.points(
-                mark.share,
-                mark.right,
-                0.0 if first else current.worth,
-                seconds,
-                current.limit,
-                speed_bonus=bonus,
+                mark.share, mark.right, 0.0 if first else current.worth, seconds, current.limit, speed_bonus=bonus
             )
             marks[answer_record.player_id] = (mark.share, mark.right, points)
         return marks
@@ -395,7 +367,7 @@ class Room(LiveRound):
         def still() -> bool:
             return self.state.phase == "measuring" and dict(self.state.runs) == runs and not self.state.problem
 
-        problem, value, words = "", None, ""
+        problem = "The runs told no value."
         try:
             ended = False
             while still() and not ended:
@@ -405,31 +377,24 @@ class Room(LiveRound):
                     self.announce()
                 if not ended:
                     await asyncio.sleep(LOOK_AT_RUNS)
-            if still():
-                for run in runs.values():  # until they have really ended
-                    await asyncio.to_thread(wait, self.store, run, timeout=60)
-                outcome = await asyncio.to_thread(truth.value, self.store, question, runs)
-                problem, value = outcome.problem, outcome.value
-                words = outcome.words if value is None else f"{question.value_words(value)} ({outcome.words})"
+            if not still():
+                return
+            for run in runs.values():  # until they have really ended
+                await asyncio.to_thread(wait, self.store, run, timeout=60)
+            outcome = await asyncio.to_thread(truth.value, self.store, question, runs)
+            problem = outcome.problem or problem
+            async with self.lock:
+                if outcome.value is not None and still():
+                    words = f"{question.value_words(outcome.value)} ({outcome.words})"
+                    await self.explain({"value": outcome.value, "words": words})
         except WorkshopError as error:
             problem = str(error)
         except Exception:
             log.exception("the answer of question %s could not be computed", question.id)
             problem = FAULT
         async with self.lock:
-            if not still():
-                return
-            if value is not None:
-                try:
-                    await self.explain({"value": value, "words": words})
-                    return
-                except WorkshopError as error:
-                    problem = str(error)
-                except Exception:
-                    log.exception("answers of question %s could not be judged", question.id)
-                    problem = FAULT
-            # Whatever happened, the round ends in a state from which its host can go on.
-            await self.become(live.failed(self.state, problem or "The runs told no value."))
+            if still():  # whatever happened, the round ends in a state from which its host can go on
+                await self.become(live.failed(self.state, problem))
 
     def _stop_clock(self) -> None:
         if self._timer is not None:

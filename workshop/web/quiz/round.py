@@ -57,7 +57,6 @@ class LiveRound:
 
 
 DONT_COME_BACK = 4001  # code of a close after which the page doesn't reconnect
-MOST_WAITING = 100  # messages; who doesn't take so many isn't there any more
 _FIRST = ("state", "you")  # then the others
 _OF_A_STATE = ("count", "players")  # who has answered what is open: not to be told after the next state
 
@@ -70,7 +69,6 @@ class Client:
         self.websocket = websocket
         self.view = view
         self.player = player
-        self.gone = False  # doesn't take what it is sent
         self._shown: dict[str, str] = {}
         self._told: list[str] = []
         self._close: str | None = None
@@ -85,9 +83,6 @@ class Client:
         self._wake.set()
 
     def tell(self, **message: Any) -> None:
-        if len(self._told) >= MOST_WAITING:
-            self.gone = True
-            return
         self._told.append(dumps(message))
         self._wake.set()
 
@@ -132,7 +127,6 @@ class Participant:
     identity_id: int | None
     nickname: str
     removed: bool
-    guest: bool = False  # who came in by the round's code, and is no member of the class
     clients: set[Client] = field(default_factory=set)
 
 
@@ -155,9 +149,9 @@ class Participants:
             self.keep(answer)
         self.count_points()
 
-    def add(self, player: QuizPlayer, guest: bool = False) -> Participant:
+    def add(self, player: QuizPlayer) -> Participant:
         if player.id not in self.all:
-            participant = Participant(player.id, player.identity_id, player.nickname, player.removed, guest)
+            participant = Participant(player.id, player.identity_id, player.nickname, player.removed)
             self.all[player.id] = self._of[player.identity_id] = participant
         return self.all[player.id]
 
@@ -172,12 +166,6 @@ class Participants:
     @property
     def count(self) -> int:
         return len(self.present)
-
-    def replaceable(self, for_member: bool) -> Participant | None:
-        """The guest who joined first and doesn't have the round's page open; for a member else the newest guest."""
-        guests = [participant for participant in self.present if participant.guest]
-        absent = [participant for participant in guests if not participant.clients]
-        return next(iter(absent or (guests[-1:] if for_member else [])), None)
 
     def keep(self, answer: QuizAnswer) -> None:
         self._answers.setdefault(answer.question, {})[answer.player_id] = answer

@@ -129,10 +129,7 @@ class AnswerWriter:
                 batch, self._waiting = self._waiting, []
                 outcomes = await asyncio.to_thread(self._write, batch)
                 for (_, on_stored), outcome in zip(batch, outcomes, strict=True):
-                    try:
-                        on_stored(outcome)
-                    except Exception:
-                        log.exception("could not tell of an answer")
+                    on_stored(outcome)
         finally:
             self._task = None
 

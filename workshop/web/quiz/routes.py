@@ -134,17 +134,14 @@ class JoinForm(CodeForm):
         try:
             room = await self.rooms.room(quiz_round.id)
             identity = request.state.identity
-            guest = identity is None or identity.role == "player"
-            if identity is None or room.participants.find(identity.id) is None:
-                if room.state.locked:
-                    raise BadInput("The host has locked this round: nobody new can join it now.")
-                await room.free_seat(MOST_PLAYERS, for_member=not guest)
+            if room.state.locked and (identity is None or room.participants.find(identity.id) is None):
+                raise BadInput("The host has locked this round: nobody new can join it now.")
             player, secret = await run_in_threadpool(self._add, request, quiz_round.id, nickname)
         except BadInput as error:
             return self.page(request, str(error), form, 409)
         if player.removed:
             return self.page(request, "The host removed you from this round; you can't join it again.", form, 403)
-        room.join(player, guest)
+        room.join(player)
         response = RedirectResponse(f"/quiz/{quiz_round.id}", 303)
         if secret is not None:
             set_cookie(response, self.cookie, secret)

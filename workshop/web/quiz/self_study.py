@@ -19,8 +19,6 @@ from workshop.store.store import Store
 from workshop.web import limits, templates
 
 AT_ONCE = 2  # answers that are judged at a time: the mapper takes a fifth of a second for a placement
-LARGEST_MESSAGE = 20_000  # bytes of an answer
-ANSWER = "a JSON object with question, answer and attempt"
 FRESH = {"cache-control": "no-store"}
 
 
@@ -30,11 +28,7 @@ def routes(store: Store) -> list[BaseRoute]:
     def route(act: str, path: str, method: str) -> Route:
         async def respond(request: Request) -> Response:
             try:
-                values = (
-                    await limits.json_object(request, LARGEST_MESSAGE, ANSWER)
-                    if method == "POST"
-                    else request.path_params
-                )
+                values = await limits.json_object(request) if method == "POST" else request.path_params
                 limiter = turns if method == "POST" else None
                 done = await to_thread.run_sync(_respond, store, request, act, values, limiter=limiter)
                 return JSONResponse(done, headers=FRESH)

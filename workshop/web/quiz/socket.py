@@ -91,7 +91,7 @@ async def serve(websocket: WebSocket, rooms: Rooms) -> None:
 
 async def _listen(client: Client, room: Room, participant: Participant | None, identity: Identity) -> None:
     """Heed what somebody sends until the line is closed, also from here."""
-    while not client.gone:
+    while True:
         received, arrived = await client.websocket.receive(), time.time()
         if received["type"] != "websocket.receive":
             return

@@ -42,10 +42,7 @@ def run_view(run_id: int, identity: Identity, projector: bool = False) -> None:
     """One run as it goes on; for the projector with as much as fits."""
     me = {"id": identity.id, "instructor": identity.role == "instructor"}
     addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel", "moments": MOMENTS}
-    _run(
-        key=f"live-run-{run_id}",
-        data={**addresses, "run": run_id, "me": me, "projector": projector},
-    )
+    _run(key=f"live-run-{run_id}", data={**addresses, "run": run_id, "me": me, "projector": projector})
 
 
 def session_view(name: str) -> None:
