@@ -233,7 +233,7 @@ class Conductor:
         elif not (self.cluster.alive and self.cluster.controller_whole):
             self.say("restarting", "the ranks are gone; starting new ones")
             self.bring_up(Placement.parse(session.placement))
-        elif not session.private and time.monotonic() - self._busy > AHEAD and holder() is None:
+        elif not session.private and time.monotonic() - self._busy > AHEAD and not holder():
             self.cluster.train_ahead()
 
     def _watch_cells(self) -> None:
