@@ -35,8 +35,8 @@ def holder() -> str:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         return ""
     except BlockingIOError:  # any user may write into the file
-        told = re.sub("[^ -~]", "?", os.pread(descriptor, MOST_BYTES, 0).decode(errors="replace"))
-        return told or "a process that has not said its name"
+        sentence = re.sub("[^ -~]", "?", os.pread(descriptor, MOST_BYTES, 0).decode(errors="replace"))
+        return sentence or "a process that has not said its name"
     finally:
         os.close(descriptor)
 
@@ -65,11 +65,11 @@ def machine_held(command: str = "") -> Iterator[bool]:
         return
     plain = takewhile(re.compile(r"[a-z][a-z0-9-]*").fullmatch, sys.argv[1:])
     what = command or " ".join([Path(sys.argv[0]).name, *plain])
-    told = f"process {os.getpid()} ({what}) of user {_user()}, since {words.moment(time.time())}"
+    sentence = f"process {os.getpid()} ({what}) of user {_user()}, since {words.moment(time.time())}"
     try:
         os.ftruncate(descriptor, 0)
         with suppress(OSError):  # a full disk keeps nobody from measuring
-            os.pwrite(descriptor, told.encode(), 0)
+            os.pwrite(descriptor, sentence.encode(), 0)
         yield True
     finally:
         os.ftruncate(descriptor, 0)
