@@ -50,14 +50,14 @@ def main(words: Sequence[str]) -> int:
 @contextmanager
 def _alone() -> Iterator[None]:
     """Hold the machine for measuring, and say for whom that has to wait."""
-    before = None
+    before = ""
     while True:
         with machine_held() as free:
             if free:
                 yield
                 return
         now = holder()
-        if now is not None and now != before:
+        if now and now != before:
             say(waiting("Measuring", now))
         before = now
         time.sleep(0.5)

@@ -7,7 +7,6 @@ import os
 import stat
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,23 +30,20 @@ def lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_lock_says_who_holds_it_since_when(lock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/somewhere/benchmarks", "kmeans", "--save", "/home/anna/secret"])
-    before = time.time()
-    assert holder() is None
+    assert not holder()
     with machine_held() as held:
         by = holder()
-        assert held and by is not None
-        assert (by.pid, by.command, by.user) == (os.getpid(), "benchmarks kmeans", getpass.getuser())
-        assert before <= by.since <= time.time()
+        assert held and by.startswith(f"process {os.getpid()} (benchmarks kmeans) of user {getpass.getuser()}, since ")
         assert stat.S_IMODE(lock.stat().st_mode) == 0o666, "other users can read it, and wait for it"
         with machine_held("another") as again:
             assert not again and holder() == by
         with pytest.raises(WorkshopError, match=r"\(benchmarks kmeans\) of user .*--no-wait"):
             refuse_wait()
-    assert holder() is None
+    assert not holder()
     refuse_wait()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1, "command": 1, "user": 2, "since": 1e999}'])
+@pytest.mark.parametrize("text", ["", "process \0\n\xff"])
 def test_a_holder_whose_words_cannot_be_read_still_holds_the_lock(lock: Path, text: str) -> None:
     with machine_held():
         lock.write_text(text)

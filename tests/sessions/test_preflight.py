@@ -20,7 +20,6 @@ FINE = {
     "python": "3.11.7",
     "packages": {"numpy": "2.4.6", "mpi4py": "4.1.2"},
     "nonce": "nonce",
-    "cores": 2,
     "unreachable": None,
 }
 
@@ -91,14 +90,14 @@ def test_a_folder_that_only_this_host_has(workshop_home: Path, tmp_path: Path) -
 
 
 def test_a_greeting_is_neither_the_answer_nor_the_reason() -> None:
-    assert preflight.reply(0, 'Welcome!\n{"kills": 2}\n', "") == Reply({"kills": 2}, 0, ["Welcome!", '{"kills": 2}'])
+    assert preflight.reply(0, 'Welcome!\n{"cores": 2}\n', "") == Reply({"cores": 2}, 0, ["Welcome!", '{"cores": 2}'])
     assert preflight.reply(255, "Welcome!\n", "no way\n") == Reply(None, 255, ["no way"])
     assert preflight.reply(1, "This account is not available.\n", "").lines == ["This account is not available."]
 
 
 def test_an_address_that_nobody_can_listen_at_is_told(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"This host can't listen at 192.0.2.1 .*; give another"):
-        preflight.check("ssh", {}, tmp_path, "192.0.2.1", lambda: False)
+        preflight.check("ssh", [], tmp_path, "192.0.2.1", lambda: False)
     assert list(tmp_path.iterdir()) == [], "the file that others look for is gone"
 
 

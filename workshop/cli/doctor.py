@@ -66,20 +66,12 @@ def checks(port: int = PORT) -> list[Check]:
 
 def hosts(session_hosts: Sequence[Mapping[str, Any]]) -> list[Check]:
     """Look at hosts (`name`, `slots`) as a session on them would. Raises BadInput where that can't even be tried."""
-    findings = sites.trial(sites.options([Host.model_validate(host) for host in session_hosts]))
-
-    def about(name: str, sentences: Sequence[str]) -> list[str]:
-        return [sentence for sentence in sentences if sentence.startswith((f"{name} ", f"{name}'s "))]
-
+    failures = sites.trial(sites.options([Host.model_validate(host) for host in session_hosts]))
     checks = []
-    for host in session_hosts:
-        name = host["name"]
-        checks += [Check(name, False, "", problem) for problem in about(name, findings.failures)]
-        checks += [Check(name, False, "", notice, needed=False) for notice in about(name, findings.notices)]
-        if not about(name, findings.failures):
-            checks.append(
-                Check(name, True, "this host" if sites.is_here(name) else "ranks of this host can talk to it")
-            )
+    for name in (host["name"] for host in session_hosts):
+        words = "this host" if sites.is_here(name) else "ranks of this host can talk to it"
+        problems = [Check(name, False, "", problem) for problem in failures if problem.startswith(f"{name} ")]
+        checks += problems or [Check(name, True, words)]
     return checks
 
 

@@ -83,11 +83,6 @@ class Gauge:
         return MemoryUsage(counts["MemTotal"] << 10, counts["MemAvailable"] << 10)
 
 
-def machine_kills() -> int:
-    """How many processes of this machine the kernel has ended for want of memory since the machine was started."""
-    return _counts(Path("/proc/vmstat")).get("oom_kill", 0)
-
-
 def give_way() -> None:
     """Have the kernel end this process and its children before others when memory runs out."""
     with contextlib.suppress(OSError):

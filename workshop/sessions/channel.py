@@ -75,10 +75,8 @@ class Channel:
     def __post_init__(self) -> None:
         self._token = secrets.token_urlsafe(32)
         self._measured = 0  # the run whose progress has begun
-        self._stops: queue.Queue[int] = queue.Queue()
-        self._kills: queue.Queue[tuple[int, int]] = queue.Queue()  # run, rank
         self._inbox: queue.Queue[_Message | None] = queue.Queue()  # from the socket to the store
-        self._acknowledgements: queue.Queue[_Message] = queue.Queue()  # and back
+        self._outbox: queue.Queue[tuple[bytes | None, dict[str, Any]]] = queue.Queue()  # to one rank, or to all
         self._ending = threading.Event()
         # Wakes the socket's thread. A socket that is polled again and again takes processor time from the ranks.
         self._wake = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -111,12 +109,15 @@ class Channel:
 
     def stop(self, run: int) -> None:
         """Ask every rank to end the run at its next opportunity."""
-        self._stops.put(run)
-        os.eventfd_write(self._wake, 1)
+        self._send(None, {"kind": "stop", "run": run})
 
     def kill(self, run: int, rank: int) -> None:
         """Have a rank end itself by SIGKILL."""
-        self._kills.put((run, rank))
+        if rank in self._ranks:
+            self._send(self._ranks[rank], {"kind": "kill", "run": run})
+
+    def _send(self, identity: bytes | None, message: dict[str, Any]) -> None:
+        self._outbox.put((identity, message))
         os.eventfd_write(self._wake, 1)
 
     def forget_ranks(self) -> None:
@@ -144,16 +145,11 @@ class Channel:
         while not self._ending.is_set():
             if time.monotonic() - alive >= ALIVE_EVERY:
                 alive = time.monotonic()
-                self._tell({"kind": "alive"})
-            while not self._stops.empty():
-                self._tell({"kind": "stop", "run": self._stops.get()})
-            while not self._kills.empty():
-                run, rank = self._kills.get()
-                if rank in self._ranks:
-                    self._line.send_multipart([self._ranks[rank], json.dumps({"kind": "kill", "run": run}).encode()])
-            while not self._acknowledgements.empty():
-                identity, acknowledgement, _ = self._acknowledgements.get()
-                self._line.send_multipart([identity, json.dumps(acknowledgement).encode()])
+                self._outbox.put((None, {"kind": "alive"}))
+            while not self._outbox.empty():
+                identity, message = self._outbox.get()
+                for to in list(self._ranks.values()) if identity is None else [identity]:
+                    self._line.send_multipart([to, json.dumps(message).encode()])
             rest = max(alive + ALIVE_EVERY - time.monotonic(), 0.0)
             ready = dict(poller.poll(math.ceil(rest * 1000)))
             if self._wake in ready:
@@ -196,10 +192,6 @@ class Channel:
                 self.full = str(error) if isinstance(error, NoRoom) else ""
                 self.log(traceback.format_exc())
 
-    def _tell(self, message: dict[str, Any]) -> None:
-        for identity in list(self._ranks.values()):
-            self._line.send_multipart([identity, json.dumps(message).encode()])
-
     def _handle(self, messages: list[_Message]) -> None:
         """Store a message first and acknowledge it then. So no acknowledged message is lost, and all others are sent
         again."""
@@ -229,9 +221,7 @@ class Channel:
             self._tell_activity(run, phases={**(self.store.run(run).activity or {}).get("phases", {}), **changes})
         self.store.add_batches(batches, progress)
         for identity, message, _ in messages:
-            acknowledgement = {"kind": "ack", "run": message["run"], "number": message["number"]}
-            self._acknowledgements.put((identity, acknowledgement, ()))
-        os.eventfd_write(self._wake, 1)
+            self._send(identity, {"kind": "ack", "run": message["run"], "number": message["number"]})
         for word in words:
             self.words.put(word)
 

@@ -31,7 +31,7 @@ from workshop.core.placement import Placement
 from workshop.engine import host as engine
 from workshop.sessions import leftovers
 from workshop.sessions.engines import EngineSet, EnginesFailed, ExitWatcher, RanksNotStarted
-from workshop.sessions.fork.handle import PLAIN, RankServer
+from workshop.sessions.fork.handle import TRAINING, RankServer
 from workshop.sessions.launchers.site import Site
 
 T = TypeVar("T")
@@ -54,7 +54,9 @@ class Cluster:
         self._site = site
         self._ending = ending  # nobody waits for ranks that are no longer wanted
         self._sets = 0
-        self.server = RankServer(folder) if site.here else None
+        self._server = RankServer(folder / "ranks.socket")
+        self._trainer = RankServer(folder / "training.socket", TRAINING)  # of ranks that train
+        self._ahead = False  # whether the imports of training were begun before anybody needed them
         self._cluster: Any = None
         self._client: Any = None
         self._controller_died = threading.Event()
@@ -150,18 +152,18 @@ class Cluster:
     def suits(self, trains: bool) -> bool:
         """Whether the ranks that are up suit a run that `trains`, or one that doesn't. Ranks that are forked from a
         process with the imports of training begin such a run sooner than ranks that have yet to import."""
-        forked = self.server is not None and self.engines is not None and self.server.forks(self.engines.placement)
-        return not (trains and forked) or (self.engines is not None and self.engines.trained)
+        return not trains or self.engines is None or self.engines.parent is None or self.engines.trained
 
     def train_ahead(self) -> None:
         """Start the imports of training, for ranks that start later."""
-        if self.server is not None:
-            self.server.train(retry=False)
+        if self._site.here and not self._ahead:
+            self._ahead = True
+            self._trainer.start()
 
     def settle(self) -> None:
         """Wait until no imports go on with which a measured run would share the machine."""
-        if self.server is not None:
-            self.server.settle(self._ending.is_set)
+        for server in (self._server, self._trainer):
+            server.settle(self._ending.is_set)
 
     def start_engines(self, placement: Placement, trains: bool = False, tolerant: bool = False) -> EngineSet:
         """Start the ranks of a placement, which take the place of those that are up; `trains`: to train; `tolerant`:
@@ -182,18 +184,17 @@ class Cluster:
         self.stop_engines()
         if not self.controller_whole:
             self.stop()
-        if self.server is not None:
-            self.server.start()  # and imports while the controller starts
-            if trains and self.server.forks(placement):
-                self.server.train()
-                self.server.settle(self._ending.is_set)
+        server = self._trainer if trains else self._server
+        if self._site.here:
+            server.start()  # and imports while the controller starts
         if not self.controller_alive:
             self.start_controller()
         self._sets += 1
         engines_tag = f"{self._tag}-{os.getpid()}-{self._sets}"
         launch = self._cluster.config.MPIEngineSetLauncher
         variables = {engine.CHANNEL: str(self._channel_file), processes.ENGINES_TAG: engines_tag}
-        launch.engine_cmd, more = self.server.launch(placement, trains) if self.server is not None else (PLAIN, {})
+        server.settle(self._ending.is_set)
+        launch.engine_cmd, more, parent = server.launch(placement)
         started = self._site.launch(placement, {**variables, **more})
         # Ranks say that they are expendable, too, but not before they have imported what they need.
         launch.mpi_cmd = guarded(started.command, expendable=True)
@@ -203,8 +204,7 @@ class Cluster:
         set_id = self._wait(self._cluster.start_engines(placement.ranks), READY)
         engines = self.engines = EngineSet(placement, set_id, engines_tag, self._cluster.engines[set_id])
         leftovers.remember_launcher(self._folder, engines.launcher.pid)
-        engines.trained, engines.tolerant = trains, tolerant
-        engines.parent = self.server.parent(trains) if self.server is not None and more else None
+        engines.trained, engines.tolerant, engines.parent = trains, tolerant, parent
         try:
             self._connect(engines)
             self._controllers = processes.family(self._cluster.controller.pid)
@@ -301,8 +301,8 @@ class Cluster:
                 self._wait(self._cluster.stop_controller(), STOP)
             processes.kill_all(controllers)
             self._cluster, self._controllers = None, []
-        if self.server is not None:
-            self.server.stop()
+        self._server.stop()
+        self._trainer.stop()
 
 
 def _unregister(client: Any, ids: Iterable[int]) -> None:

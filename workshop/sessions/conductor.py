@@ -163,15 +163,8 @@ class Conductor:
 
     def lost(self) -> str | None:
         """Why ranks can't run at this session's site any longer, in one sentence; None while they can."""
-        now = time.monotonic()
-        silent: dict[str, float] = {}
         engines = self.cluster.engines
-        for report in engines.rank_map.get("ranks", []) if engines else []:
-            last = self.channel.last_heard.get(report["rank"], now)
-            silent[report["host"]] = min(silent.get(report["host"], now - last), now - last)
-        if engines and engines.died.is_set():
-            silent = dict.fromkeys(silent, math.inf)
-        return self.site.lost(silent)
+        return self.site.lost(engines is not None and engines.died.is_set())
 
     def _take_runs(self) -> None:
         """Take runs until an end is requested. After an error between runs, it tries again before the session gives
@@ -233,13 +226,13 @@ class Conductor:
         elif not (self.cluster.alive and self.cluster.controller_whole):
             self.say("restarting", "the ranks are gone; starting new ones")
             self.bring_up(Placement.parse(session.placement))
-        elif not session.private and time.monotonic() - self._busy > AHEAD and holder() is None:
+        elif not session.private and time.monotonic() - self._busy > AHEAD and not holder():
             self.cluster.train_ahead()
 
     def _watch_cells(self) -> None:
         """Watch the ranks of a notebook's cells until they have died or the session is reset. New ones replace the
         dead; the session's message says then why they died."""
-        engines, killed = self.cluster.engines, self.site.kills()
+        engines = self.cluster.engines
         assert engines is not None, "alive"
         with MemoryMonitor(engines.local, self.memory_limit) as memory_monitor:
             while self.cluster.alive and not self.ending.is_set() and not self.session.reset_requested:
@@ -248,7 +241,7 @@ class Conductor:
                 if self.changes.any():
                     self.session = self.store.session(self.id)
             if not self.cluster.alive and not self.ending.is_set():
-                shortage, error = memory_monitor.found, death(self, memory_monitor, killed).error or {}
+                shortage, error = memory_monitor.found, death(self, memory_monitor).error or {}
                 why = shortage.words if shortage else str(error["message"])
                 self.say("restarting", why)
                 self.bring_up(engines.placement, why)

@@ -157,8 +157,6 @@ class ExitWatcher:
                 self._watched[os.pidfd_open(pid)] = pid
             except ProcessLookupError:  # it has ended already
                 self.gone[pid] = None
-            except OSError:  # a kernel that is older than this call
-                continue
         threading.Thread(target=self._watch, name="exit_watcher", daemon=True).start()
 
     @property

@@ -16,6 +16,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -61,16 +62,18 @@ class MemoryMonitor:
         where the kernel has ended no process since the beginning."""
         if self._gauge.kills() <= self._killed:
             return None
-        place = min(self._gauge.read(), key=lambda place: place.total)
-        return kernel_killed(self._host, rank, self.private_bytes, place)
+        who, usage = "a process of the session" if rank is None else f"rank {rank}", self.private_bytes
+        words = f"the kernel of {self._host} ended {who} for want of memory"
+        if not usage:
+            return Shortage(rank, self._host, f"{words}; {help_for(2)}")
+        words += f": when last looked at, {_who(usage, min(place.total for place in self._gauge.read()))}"
+        return Shortage(_largest(usage) if rank is None else rank, self._host, f"{words}; {help_for(len(usage))}")
 
     def _watch(self) -> None:
         ends = {}
         for rank, pid in self._ranks.items():
-            try:
+            with suppress(ProcessLookupError):  # it has ended
                 ends[rank] = os.pidfd_open(pid)  # which means that very process, also when its number is another's
-            except OSError:
-                continue  # it has ended, or the kernel is older than this call: then its cluster ends it
         try:
             pause = 0.0
             while not self._closing.wait(pause) and self.found is None:
@@ -91,10 +94,8 @@ class MemoryMonitor:
         self.found = judge(self._host, usage, places, self._limit)
         if self.found is not None:
             for rank in sorted(ends, key=lambda rank: -usage.get(rank, 0)):
-                try:
+                with suppress(ProcessLookupError):
                     signal.pidfd_send_signal(ends[rank], signal.SIGKILL)
-                except ProcessLookupError:
-                    continue
         return min(max(room(usage, places, self._limit) / self._speed, SOONEST), self._longest)
 
 
@@ -143,16 +144,6 @@ def elsewhere(hosts: Mapping[str, HostMemory], here: str) -> Shortage | None:
         ):
             return shortage
     return None
-
-
-def kernel_killed(host: str, rank: int | None, usage: Mapping[int, int], place: MemoryUsage | None = None) -> Shortage:
-    """The message for a rank that the kernel has ended before we did. `usage` has the bytes of each rank at the last
-    look, `place` the memory of the machine or the group, where that is known."""
-    who = "a process of the session" if rank is None else f"rank {rank}"
-    if not usage or place is None:
-        return Shortage(rank, host, f"the kernel of {host} ended {who} for want of memory; {help_for(2)}")
-    sentence = f"the kernel of {host} ended {who} for want of memory: when last looked at, {_who(usage, place.total)}"
-    return Shortage(_largest(usage) if rank is None else rank, host, f"{sentence}; {help_for(len(usage))}")
 
 
 def refused(rank: int | None, host: str, ranks: int) -> Shortage:

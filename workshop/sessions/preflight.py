@@ -14,14 +14,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from workshop.core import topology
 from workshop.core.errors import BadInput
-from workshop.core.memory import machine_kills
 from workshop.core.parent_death import guarded
 
 SSH = "WORKSHOP_SSH"  # the program that reaches other hosts, where it isn't ssh
@@ -123,16 +122,13 @@ def reply(code: int | None, output: str, errors: str) -> Reply:
 def look(question: Mapping[str, Any]) -> dict[str, Any]:
     """Facts that the conductor compares with its own host: `packages`, the `nonce` file that it wrote, whether it can
     be reached at `address` and `port`."""
-    machine = topology.machine()
     return {
         "host": socket.gethostname(),
         "python": platform.python_version(),
         "packages": versions(question["packages"]),
         "nonce": _read(Path(question["nonce"])),
-        "machine": machine,
-        "cores": topology.allowed_cores(machine),
+        "machine": topology.machine(),
         "unreachable": _unreachable(question["address"], question["port"]),
-        "kills": machine_kills(),
     }
 
 
@@ -202,34 +198,20 @@ def questioned(here: Here, folder: Path) -> Iterator[str]:
             nonce.unlink()
 
 
-@dataclass
-class PreflightFindings:
-    """The result of a preflight, in sentences that begin with the host."""
-
-    failures: list[str] = field(default_factory=list)
-    notices: list[str] = field(default_factory=list)  # of what is no reason not to start
-    kills: dict[str, int] = field(default_factory=dict)  # host -> processes that its kernel ended for want of memory
-    machine: dict[str, Any] | None = None  # of the smallest node of Slurm
-
-
-def check(
-    ssh: str, slots: Mapping[str, int], folder: Path, address: str, give_up: Callable[[], bool]
-) -> PreflightFindings:
-    """Look at all hosts at once, which have so many `slots`; takes a second or two, and never much more than
-    `ANSWERED`. `folder` is the session's, which all of them have to see; `address` is this host's, which they have to
-    reach. Raises BadInput where this host can't listen there."""
+def check(ssh: str, hosts: Iterable[str], folder: Path, address: str, give_up: Callable[[], bool]) -> list[str]:
+    """Look at all hosts at once; takes a second or two, and never much more than `ANSWERED`. Returns what isn't right,
+    in sentences that begin with the host. `folder` is the session's, which all of them have to see; `address` is this
+    host's, which they have to reach. Raises BadInput where this host can't listen there."""
     here = Here.described(address)
     with questioned(here, folder) as question:
-        replies = ask(ssh, slots, give_up, LOOK, question)
-    findings = PreflightFindings()
+        replies = ask(ssh, hosts, give_up, LOOK, question)
+    failures = []
     for host, replied in replies.items():
-        if (answer := replied.answer) is None:
-            findings.failures.append(silence(host, replied.code, replied.lines))
-            continue
-        findings.kills[host] = answer["kills"]
-        findings.failures += differences(host, answer, here, folder)
-        findings.notices += crowding(host, answer, slots[host])
-    return findings
+        if replied.answer is None:
+            failures.append(silence(host, replied.code, replied.lines))
+        else:
+            failures += differences(host, replied.answer, here, folder)
+    return failures
 
 
 def check_nodes(
@@ -239,22 +221,23 @@ def check_nodes(
     folder: Path,
     address: str,
     give_up: Callable[[], bool],
-) -> PreflightFindings:
+) -> tuple[list[str], dict[str, Any] | None]:
     """Look at all nodes of an allocation of Slurm at once, in one step of the job, which `command` with the variables
-    `environment` starts. `folder` and `address` are as for `check`."""
+    `environment` starts. Returns what isn't right, and the machine of the smallest node. `folder` and `address` are as
+    for `check`."""
     here = Here.described(address)
     with questioned(here, folder) as question:
         step = [*command, sys.executable, "-P", "-c", LOOK, question]
         ((code, output, errors),) = run_all({"step": step}, NODES, give_up, environment).values()
     if code is None:
-        return PreflightFindings([f"The nodes have not answered within {NODES:.0f} s; is their file system well?"])
+        return [f"The nodes have not answered within {NODES:.0f} s; is their file system well?"], None
     answers = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
     failures = [words for answer in answers for words in differences(answer["host"], answer, here, folder)]
     if len(answers) < count:
         message = "; ".join(dict.fromkeys(errors.split("\n"))).strip("; ") or f"srun ended with {code}"
         failures.append(f"{len(answers)} of {count} nodes have answered ({message}).")
-    machines = sorted((answer["machine"] for answer in answers), key=lambda machine: len(machine["units"]))
-    return PreflightFindings(failures, machine=machines[0] if machines else None)
+    machines = (answer["machine"] for answer in answers)
+    return failures, min(machines, key=lambda machine: len(machine["units"]), default=None)
 
 
 def silence(host: str, code: int | None, output: Sequence[str]) -> str:
@@ -295,10 +278,3 @@ def differences(host: str, report: Mapping[str, Any], here: Here, folder: Path) 
             "or give another address of this host with --address."
         )
     return problems
-
-
-def crowding(host: str, report: Mapping[str, Any], slots: int) -> list[str]:
-    """A notice on a host that has fewer cores than ranks."""
-    if slots <= report["cores"]:
-        return []
-    return [f"{host} has {report['cores']} cores for {slots} ranks, which will share them."]

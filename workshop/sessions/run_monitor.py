@@ -24,7 +24,6 @@ from workshop.store.records import RunRecord, RunStatus
 if TYPE_CHECKING:
     from workshop.sessions.channel import Channel
     from workshop.sessions.cluster import Cluster
-    from workshop.sessions.launchers.site import Site
     from workshop.store.store import Store
 
 SILENT = 30.0  # seconds of an idle machine; a rank that loads a library on a busy one can be deaf for long
@@ -89,7 +88,6 @@ class MonitoredSession(Protocol):
 
     id: int
     store: Store
-    site: Site
     channel: Channel
     cluster: Cluster
     ending: threading.Event
@@ -97,15 +95,12 @@ class MonitoredSession(Protocol):
     @property
     def stop_requested(self) -> bool:
         """Whether a session that ends was meant to."""
-        ...
 
     def full(self) -> str:
         """Why nothing can be written any longer, in one sentence; "" while there is room."""
-        ...
 
     def lost(self) -> str | None:
         """Why ranks can't run at the session's site any longer, in one sentence; None while they can."""
-        ...
 
 
 @dataclass
@@ -151,7 +146,6 @@ class RunMonitor:
         self.ranks = ranks
         self.result = result
         self.memory_monitor = memory_monitor
-        self.killed = session.site.kills()
         self.silence = Silence()
         engines = session.cluster.engines
         self.tolerant = engines is not None and engines.tolerant
@@ -213,7 +207,7 @@ class RunMonitor:
         if self.memory_monitor.found:
             return _out_of_memory(self.memory_monitor.found)
         if not cluster.alive:
-            return self._last_words() if self.failed else death(self.session, self.memory_monitor, self.killed)
+            return self._last_words() if self.failed else death(self.session, self.memory_monitor)
         engines = cluster.engines
         lost = engines is not None and engines.lost
         if self.tolerant and expected:
@@ -223,7 +217,7 @@ class RunMonitor:
             # The kernel and the controller know of a rank's death before the launcher has said so. The launcher never
             # says so while the process is stopped from which the rank was forked.
             if (engines is not None and engines.died.wait(patient(GRACE))) or lost:
-                return self._last_words() if self.failed else death(self.session, self.memory_monitor, self.killed)
+                return self._last_words() if self.failed else death(self.session, self.memory_monitor)
             # The engine itself gave up, for instance because the conductor could not store what it said.
             failure = problem("EngineError", str(self.result.exception() or "a rank gave up without a word"))
             return RunOutcome("failed", error=failure, reusable=False)
@@ -317,8 +311,8 @@ def stopped(session: MonitoredSession) -> RunOutcome:
     return RunOutcome("interrupted", error=problem("ConductorTerminated", words), reusable=False)
 
 
-def death(session: MonitoredSession, memory_monitor: MemoryMonitor, killed: int) -> RunOutcome:
-    """The cause of the death of a session's ranks. `killed` is the earlier value of `Site.kills`."""
+def death(session: MonitoredSession, memory_monitor: MemoryMonitor) -> RunOutcome:
+    """The cause of the death of a session's ranks."""
     engines = session.cluster.engines
     died = engines.death() if engines is not None else None
     here = died is None or died.host == socket.gethostname()
@@ -334,8 +328,6 @@ def death(session: MonitoredSession, memory_monitor: MemoryMonitor, killed: int)
     if engines.parent is not None and not processes.alive(engines.parent):
         message = f"process {engines.parent.pid}, from which the ranks are forked, has ended, and the ranks with it"
         return RunOutcome("failed", error=problem("RankServerDied", message), reusable=False)
-    if died is not None and by_force and not here and session.site.kills() > killed:
-        return _out_of_memory(sessions_memory_monitor.kernel_killed(died.host, died.rank, {}))
     if died is None and (ending := engines.mpi.early_exit(engines.output)):
         rank, code = ending
         if code == EXIT_ORPHANED:

@@ -18,7 +18,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,101 +80,80 @@ class Supervisor:
     children: Sequence[ChildProcess]
     say: Callable[[str], None]
     ending: threading.Event = field(default_factory=threading.Event)
-    _restarting: list[ChildProcess] = field(default_factory=list)  # children that are restarted when they die
-    _restarts: dict[str, list[float]] = field(default_factory=dict)
-    _health_checks: dict[Future[None], ChildProcess] = field(
-        default_factory=dict
-    )  # of those that aren't needed: whether they answer
+
+    def __post_init__(self) -> None:
+        self._pool = ThreadPoolExecutor(len(self.children))
+        # By name of the children that are restarted when they die: whether each has answered.
+        self._answers: dict[str, Future[None]] = {}
+        self._deaths: dict[str, list[float]] = {}
 
     def start(self) -> None:
         """Start all at once, and wait until the needed children answer. Raises WorkshopError with the reason where a
         needed child doesn't answer."""
-        began = time.monotonic()
-        pool = ThreadPoolExecutor(len(self.children))
-        waiting: dict[Future[None], ChildProcess] = {}
         try:
-            self._restarting = [child for child in self.children if self._started(child)]
-            for child in self._restarting:
-                (waiting if child.needed else self._health_checks)[pool.submit(self._answers, child, began, "")] = child
-            while waiting:
-                for ready in wait(waiting, return_when=FIRST_COMPLETED).done:
-                    del waiting[ready]
-                    ready.result()
+            for child in self.children:
+                self._start(child, "")
+            for ready in as_completed([self._answers[child.name] for child in self.children if child.needed]):
+                ready.result()
         except BaseException:
             self.ending.set()
             raise
-        finally:
-            pool.shutdown(wait=False)
 
-    def _started(self, child: ChildProcess) -> bool:
+    def _start(self, child: ChildProcess, suffix: str) -> None:
+        began = time.monotonic()
         try:
             child.start()
         except WorkshopError as error:
-            if child.needed:
-                raise
-            self.say(f"{error} All else goes on without it.")
-            return False
-        return True
+            return self._give_up(child, error)
+        if not suffix or not child.needed:  # everybody sees whether a needed one is there again
+            self._answers[child.name] = self._pool.submit(self._wait, child, began, suffix)
 
-    def watch(self) -> None:
-        """Until `ending`: restart children that die, and check that they answer as at first. Raises WorkshopError when
-        that happens again and again."""
-        pool = ThreadPoolExecutor(len(self.children))
-        try:
-            while not self.ending.wait(0.3):
-                self._hear()
-                self._start_anew(pool)
-        finally:
-            pool.shutdown(wait=False)
-
-    def _start_anew(self, pool: ThreadPoolExecutor) -> None:
-        waiting_for = list(self._health_checks.values())
-        for child in [child for child in self._restarting if child not in waiting_for and not child.alive()]:
-            if why := child.done():
-                self.say(why)
-                self._restarting.remove(child)
-            elif self._too_often(child):
-                why = f"The {child.name} died {RESTARTS} times within a minute; see the logs in {config.home()}."
-                if child.needed:
-                    raise WorkshopError(why)
-                self.say(f"{why} All else goes on without it.")
-                self._restarting.remove(child)
-            else:
-                self.say(f"The {child.name} died; starting it anew")
-                began = time.monotonic()
-                if not self._started(child):
-                    self._restarting.remove(child)
-                elif not child.needed:  # of the others everybody sees whether they are there
-                    self._health_checks[pool.submit(self._answers, child, began, " again")] = child
-
-    def _answers(self, child: ChildProcess, began: float, suffix: str) -> None:
+    def _wait(self, child: ChildProcess, began: float, suffix: str) -> None:
         """Raises WorkshopError where a started child doesn't answer in time, or something else answers in its place."""
         child.wait_ready(self.ending)
         if not self.ending.is_set():
             self.say(f"{child.answers}{suffix} after {time.monotonic() - began:.1f} s")
 
-    def _hear(self) -> None:
-        """End an unneeded child that doesn't answer; a child that has died meanwhile is restarted."""
-        for answer in [answer for answer in self._health_checks if answer.done()]:
-            child = self._health_checks.pop(answer)
-            try:
-                answer.result()
-            except WorkshopError as error:
-                if child.alive():
-                    self.say(f"{error} All else goes on without it.")
-                    child.ask_to_end()
-                    self._restarting.remove(child)
+    def _give_up(self, child: ChildProcess, why: BaseException) -> None:
+        """Go on without a child. Raises the reason where that isn't possible."""
+        if child.needed:
+            raise why
+        self.say(f"{why} All else goes on without it.")
+        child.ask_to_end()
+        self._answers.pop(child.name, None)
 
-    def _too_often(self, child: ChildProcess) -> bool:
-        """Count another death of a child, and return whether it has died too often."""
+    def watch(self) -> None:
+        """Until `ending`: restart children that die, and check that they answer as at first. Raises WorkshopError when
+        that happens again and again."""
+        while not self.ending.wait(0.3):
+            for child in self.children:
+                answer = self._answers.get(child.name)
+                if answer is None or not answer.done():
+                    continue
+                if not child.alive():
+                    self._replace(child)
+                elif (error := answer.exception()) is not None:
+                    self._give_up(child, error)
+
+    def _replace(self, child: ChildProcess) -> None:
+        """Start a child anew that has died, unless it was to end or dies too often."""
         now = time.monotonic()
-        before = self._restarts.get(child.name, [])
-        self._restarts[child.name] = [restart for restart in before if now - restart < RESTARTS_WITHIN] + [now]
-        return len(self._restarts[child.name]) > RESTARTS
+        deaths = [at for at in self._deaths.get(child.name, []) if now - at < RESTARTS_WITHIN] + [now]
+        self._deaths[child.name] = deaths
+        if why := child.done():
+            self.say(why)
+            del self._answers[child.name]
+        elif len(deaths) > RESTARTS:
+            words = f"The {child.name} died {RESTARTS} times within a minute; see the logs in {config.home()}."
+            self._give_up(child, WorkshopError(words))
+        else:
+            self.say(f"The {child.name} died; starting it anew")
+            self._start(child, " again")
 
     def stop(self) -> None:
         """End all children, and the sessions that they have started."""
         self.ending.set()
+        self._pool.shutdown(wait=False)
         launched = [
             process
             for process in processes.tagged(processes.UP_TAG, str(os.getpid()))

@@ -200,7 +200,7 @@ def said(folder: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
     watching = threading.Thread(target=supervisor.watch)
     supervisor.start()
     watching.start()
-    until(lambda: not supervisor._restarting, PATIENCE, "the end of the build to be heard")
+    until(lambda: not supervisor._answers, PATIENCE, "the end of the build to be heard")
     supervisor.ending.set()
     watching.join(PATIENCE)
     supervisor.stop()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import os
 import subprocess
 import sys
@@ -34,10 +33,10 @@ def lose(cluster: Slurm, folder: Path, cause: Callable[[str], object], **options
     site = alone(folder, **options)
     try:
         site.prepare(lambda _: None, never)
-        assert site.lost({"wsn1": math.inf}) is None
+        assert site.lost(True) is None
         (job,) = cluster.jobs()
         cause(job)
-        lost = until(lambda: site.lost({"wsn1": math.inf}), 60, "the site to be lost")
+        lost = until(lambda: site.lost(True), 60, "the site to be lost")
         return lost.replace(f"allocation {job}:", "allocation N:")  # a node's name may have the same number
     finally:
         site.close()
@@ -118,9 +117,8 @@ def test_the_slurm_of_tests_ends_with_them() -> None:
 def test_nodes_that_do_not_answer(cluster: Slurm, folder: Path) -> None:
     told = os.environ | {"SLURM_JOB_ID": "4711", "SLURM_JOBID": "4711"}
     step = ["srun", "--nodes=3", "--ntasks=3", "--mpi=none"]
-    found = preflight.check_nodes(step, told, 3, folder, cluster.address, never)
-    (words,) = found.failures
-    assert found.machine is None
+    (words,), machine = preflight.check_nodes(step, told, 3, folder, cluster.address, never)
+    assert machine is None
     assert words.startswith("0 of 3 nodes have answered (")
     assert "Invalid job id" in words
     assert list(folder.iterdir()) == []

@@ -27,7 +27,7 @@ from workshop.core.environment import own_environment
 from workshop.core.errors import WorkshopError
 from workshop.core.parent_death import guarded, kill_trees
 from workshop.mpi import horovod, openmpi, prefix
-from workshop.sessions.measurement_lock import Holder, holder
+from workshop.sessions.measurement_lock import holder
 from workshop.sessions.supervisor import ChildProcess, serve
 
 BUILD_SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
@@ -198,11 +198,11 @@ class _Steps:
             raise WorkshopError(f"Horovod can't be built: {what} failed ({_reason(output)}); all is in {self.log}.")
 
     def _wait(self, process: subprocess.Popen[bytes], what: str) -> int:
-        resting: Holder | None = None
+        resting = ""
         while time.monotonic() < self.deadline:
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(LOOK)
-            rested, resting = resting, holder() if self.gives_way else None
+            rested, resting = resting, holder() if self.gives_way else ""
             if resting:  # said at every look: a program may begin after the first
                 kill_trees(process.pid, signal.SIGSTOP)
                 if resting != rested:

@@ -1,16 +1,14 @@
-"""Forks ranks from a process that has imported what they import; one for each session, for ranks of this machine.
+"""Forks ranks from a process that has imported what they import, for ranks of this machine.
 
-The conductor runs it as `python -m workshop.sessions.fork.server PARENT RANKS TRAINING`: two listening sockets,
-by their descriptors. A launcher starts `sessions.fork.stub`, which hands over all its arguments, variables
-and descriptors; a child of the server becomes the rank. The server tells the stub how its rank has ended, and kills the
-rank of a stub that is gone. Ranks end with the server.
+The conductor runs it as `python -m workshop.sessions.fork.server PARENT SOCKET LIBRARY…`: a listening socket, by its
+descriptor, and what it imports beside what all ranks need. A session has one of them, and one with the libraries of
+training, so that ranks that don't train have none of these in their memory. A launcher starts `sessions.fork.stub`,
+which hands over all its arguments, variables and descriptors; a child of the server becomes the rank. The server tells
+the stub how its rank has ended, and kills the rank of a stub that is gone. Ranks end with the server.
 
-A byte on standard input asks for the libraries of training. A child imports them and forks the ranks that are asked
-for at the second socket; standard output tells its number when it does, and 0 when it has ended (`WORD`). So ranks
-that don't train have none of these in their memory. No thread may be started here, since a fork would lose it.
-
-When standard input ends, all processes that were forked end, and the server collects them: in a container, the first
-process may collect nobody.
+A byte on standard output says that all is imported. No thread may be started here, since a fork would lose it. When
+standard input ends, all processes that were forked end, and the server collects them: in a container, the first process
+may collect nobody.
 """
 
 from __future__ import annotations
@@ -21,10 +19,8 @@ import os
 import select
 import signal
 import socket
-import struct
 import sys
 import time
-from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from workshop.core.parent_death import end_with_parent
@@ -32,33 +28,20 @@ from workshop.engine.tensorflow import lean
 from workshop.sessions.fork import child
 from workshop.sessions.fork.child import Request
 
-WORD = struct.Struct("i")  # the number of a process
 LEAVE = 1.0  # seconds within which those that were forked end
 REAPED = 2.0  # seconds for which others can still read how a rank has ended
-FIRST = ("ipyparallel.serialize", "workshop.engine.cells", "workshop.engine.host", "workshop.engine.host")
 # No module that imports MPI is among these: a placement says which MPI that is.
-LIBRARIES = ("tensorflow", "keras")
+FIRST = ("ipyparallel.serialize", "workshop.engine.cells", "workshop.engine.host")
+INPUT = 0  # the descriptor that is closed when nobody asks for ranks any longer
 
 
 class ForkServer:
-    """Forks what stubs ask for, until its parent is gone."""
+    """Forks what stubs ask for at a socket, until its parent is gone."""
 
-    def __init__(
-        self,
-        listening: Sequence[socket.socket],
-        request_socket: int | None = None,
-        tell: Callable[[int], None] = lambda pid: None,
-    ) -> None:
-        """`listening` are the sockets for ranks, the last one for those that train. A byte
-        on the descriptor `request_socket` asks for the imports of training; the server ends when it is closed."""
-        self._listening = list(listening)
-        self._asked = request_socket
-        self._tell = tell
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
         self._ranks: dict[int, socket.socket] = {}  # process -> line to its stub
         self._over: list[tuple[float, int]] = []  # when nobody needs to read any more how it has ended, process
-        self._child = 0  # that imports, or has imported, for training; and its line
-        self._trained: int | None = None
-        self._resting = False  # while that child forks the ranks that train
         self._awake, self._waker = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
 
     def serve(self) -> Request:
@@ -69,46 +52,27 @@ class ForkServer:
             for ready in self._ready():
                 if ready == self._awake:
                     os.read(self._awake, 4096)
-                elif ready in (listeners := {sock.fileno(): sock for sock in self._listening}):
-                    if (became := self._take(listeners[ready])) is not None:
-                        return became
-                elif ready == self._asked:
-                    if not os.read(ready, 1):
-                        self._end()
-                    if self._trained is None and (trained := self._train()) is not None:
-                        return trained.serve()
-                elif ready == self._trained:
-                    self._hear()
-                else:
+                elif ready == INPUT:
+                    self._end()
+                elif ready != self._listening.fileno():
                     self._pass_on(ready)
+                elif (became := self._take()) is not None:
+                    return became
             self._look()
 
     def _ready(self) -> list[int]:
-        lines = [line.fileno() for line in self._ranks.values()]
-        waiting = [
-            self._awake,
-            *lines,
-            *(optional for optional in (self._asked, self._trained) if optional is not None),
-        ]
-        waiting += [sock.fileno() for sock in self._listening[: -1 if self._resting else None]]
         poll = select.poll()
-        for waiting_descriptor in waiting:
-            poll.register(waiting_descriptor, select.POLLIN)
+        for sock in (self._listening, *self._ranks.values()):
+            poll.register(sock, select.POLLIN)
+        poll.register(self._awake, select.POLLIN)
+        poll.register(INPUT, select.POLLIN)
         until = min((when for when, _ in self._over), default=None)
         wait = None if until is None else max((until - time.monotonic()) * 1000, 1)
         return [descriptor for descriptor, _ in poll.poll(wait)]
 
-    def _own_descriptors(self) -> list[int]:
-        """The descriptors that no child needs."""
-        lines = [line.detach() for line in self._ranks.values()]
-        return [self._awake, self._waker, *lines, *(optional for optional in (self._trained,) if optional is not None)]
-
-    def _take(self, listener: socket.socket) -> Request | None:
-        """Fork the rank that is requested at a socket; returns the request in the child."""
-        try:
-            line, _ = listener.accept()
-        except BlockingIOError:  # the child that forks ranks which train was faster
-            return None
+    def _take(self) -> Request | None:
+        """Fork the rank that is requested; returns the request in the child."""
+        line, _ = self._listening.accept()
         try:
             incoming = child.read(line)
         except (OSError, ValueError) as error:
@@ -124,45 +88,13 @@ class ForkServer:
         pid = os.fork()
         if pid == 0:
             child.die_with(parent)
-            child.take_on(
-                incoming, [*self._own_descriptors(), *(sock.detach() for sock in self._listening), line.detach()]
-            )
+            sockets = [*self._ranks.values(), self._listening, line]
+            child.take_on(incoming, [self._awake, self._waker, *(sock.detach() for sock in sockets)])
             return incoming
         incoming.close()
         self._ranks[pid] = line
         self._say(line, b"+")
         return None
-
-    def _train(self) -> ForkServer | None:
-        """Fork the child that imports what training needs; returns its own server there."""
-        here, write_end = os.pipe2(os.O_CLOEXEC)
-        parent = os.getpid()
-        self._child = os.fork()
-        if self._child:
-            os.close(write_end)
-            self._trained = here
-            return None
-        child.die_with(parent)
-        signal.set_wakeup_fd(-1)
-        for descriptor in (here, *self._own_descriptors(), *(sock.detach() for sock in self._listening[:-1])):
-            os.close(descriptor)
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-        with lean():
-            for name in LIBRARIES:
-                import_module(name)
-        settle()
-        os.write(write_end, b"+")
-        return ForkServer(self._listening[-1:])
-
-    def _hear(self) -> None:
-        """The answer of the child with the imports of training: "ready", or nothing."""
-        assert self._trained is not None, "it was ready"
-        self._resting = os.read(self._trained, 1) != b""
-        if not self._resting:
-            os.close(self._trained)
-            os.waitpid(self._child, 0)
-            self._trained = None
-        self._tell(self._child if self._resting else 0)
 
     def _pass_on(self, ready: int) -> None:
         """Pass a signal from a stub on to its rank. Where the stub is gone, its rank is ended, too."""
@@ -195,8 +127,7 @@ class ForkServer:
 
     def _end(self) -> None:
         """End all ranks and this server, because nobody asks for ranks any longer."""
-        # Ranks that train are killed when the child is that has forked them, and are ours then.
-        for pid in [*self._ranks, *([self._child] if self._trained is not None else [])]:
+        for pid in self._ranks:
             os.kill(pid, signal.SIGKILL)
         deadline = time.monotonic() + LEAVE
         with contextlib.suppress(ChildProcessError):  # all are collected
@@ -215,28 +146,19 @@ class ForkServer:
             line.sendall(word)
 
 
-def settle() -> None:
-    """Leave as much memory as possible to be shared with children."""
-    gc.collect()
-    gc.freeze()
-
-
 def main() -> None:
     """Serve; in a child, be a rank."""
-    parent, *numbers = map(int, sys.argv[1:])
-    end_with_parent(parent)
+    parent, listening, *libraries = sys.argv[1:]
+    end_with_parent(int(parent))
     child.adopt_orphans()
-    for name in FIRST:
-        import_module(name)
-    settle()
-    listening = [socket.socket(fileno=number) for number in numbers]
-    for sock in listening:
-        sock.setblocking(False)
-
-    def tell(pid: int) -> None:
-        os.write(1, WORD.pack(pid))
-
-    ForkServer(listening, 0, tell).serve()
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    with lean() if libraries else contextlib.nullcontext():
+        for name in (*FIRST, *libraries):
+            import_module(name)
+    gc.collect()
+    gc.freeze()  # as much memory as possible is shared with children
+    os.write(1, b"+")
+    ForkServer(socket.socket(fileno=int(listening))).serve()
     from workshop.engine import host
 
     host.main()

@@ -116,17 +116,10 @@ class Site:
         environment = {**chosen.environment(placement), **alone, **placement.rank_environment(), **variables}
         return Launch([chosen.launcher()], arguments, environment)
 
-    def lost(self, silent: Mapping[str, float]) -> str | None:
-        """Why ranks can't run here any longer, in one sentence; None while they can. Asked several times a second.
-
-        `silent`: for each host that has ranks, the seconds since any of them was heard of.
-        """
+    def lost(self, died: bool) -> str | None:
+        """Why ranks can't run here any longer, in one sentence; None while they can. Asked several times a second;
+        `died` says that the ranks have."""
         return None
-
-    def kills(self) -> int:
-        """How many processes the other hosts' kernels had ended for want of memory when the hosts were asked last. A
-        call of `lost` with infinite silence asks them again."""
-        return 0
 
     def close(self) -> None:
         """Give back what `prepare` took; the ranks have ended."""

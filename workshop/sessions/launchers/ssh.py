@@ -7,7 +7,6 @@ where ranks find their conductor. Command lines contain no secret.
 
 from __future__ import annotations
 
-import math
 import os
 import shutil
 import socket
@@ -27,11 +26,6 @@ from workshop.sessions.preflight import SSH, SSH_OPTIONS
 
 LOST = (None, 255)  # exit codes of an ssh that has not reached its host; None: it was still trying
 LOGIN = ("SSH_", "KRB5")  # variables by which ssh finds the keys of whoever started the session
-KILLS = """
-import json
-from workshop.core.memory import machine_kills
-print(json.dumps({"kills": machine_kills()}))
-"""
 
 
 def site_for(placement: Placement, address: str | None = None) -> dict[str, Any]:
@@ -62,8 +56,8 @@ def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
     mpi.module_of(placement.mpi).check(placement, topology.allowed_cores(topology.machine()))
 
 
-def trial(options: Mapping[str, Any]) -> preflight.PreflightFindings:
-    """The findings of a session on these hosts, without starting one. Raises BadInput."""
+def trial(options: Mapping[str, Any]) -> list[str]:
+    """What keeps a session from these hosts, without starting one. Raises BadInput."""
     with tempfile.TemporaryDirectory(dir=config.home(), prefix="trial-") as folder:
         return SshSite(options, Path(folder), Placement()).look(lambda _: None, lambda: False)
 
@@ -75,35 +69,31 @@ class SshSite(site.Site):
 
     def __init__(self, options: Mapping[str, Any], folder: Path, placement: Placement) -> None:
         super().__init__(options, folder, placement)
-        self._kills: dict[str, int] = {}  # by each other host's kernel, of processes for want of memory
+        self._others = [host["name"] for host in options["hosts"] if not is_here(host["name"])]
         self._lost: str | None = None
         self._reach = Reach()
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         """Reach every host and compare it with this one. Raises BadInput with everything that isn't right."""
-        findings = self.look(say, give_up)
+        failures = self.look(say, give_up)
         if give_up():
             raise BadInput("The session was asked to end.")
-        if findings.failures:
-            raise BadInput("\n".join(findings.failures))
-        if findings.notices:
-            say(" ".join(findings.notices))
-        self._kills = findings.kills
+        if failures:
+            raise BadInput("\n".join(failures))
 
-    def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> preflight.PreflightFindings:
-        """Reach every host and report on it. Raises BadInput where that isn't possible at all."""
-        others = {host["name"]: host["slots"] for host in self.options["hosts"] if not is_here(host["name"])}
-        if not others:
-            return preflight.PreflightFindings()
-        say(f"checking {', '.join(others)}")
+    def look(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> list[str]:
+        """Reach every host; returns what isn't right. Raises BadInput where that isn't possible at all."""
+        if not self._others:
+            return []
+        say(f"checking {', '.join(self._others)}")
         requested = self.options["address"]
-        address = numeric(requested) if requested else address_towards(list(others))
+        address = numeric(requested) if requested else address_towards(self._others)
         if not is_here(address):
             raise BadInput(f"{requested or address} is not an address of this host; give one with --address that is.")
         if shutil.which(self.options["ssh"]) is None:
             raise BadInput(f"{self.options['ssh']} can't be found; install an ssh client.")
         self._reach = Reach(bind=address, address=address)
-        return preflight.check(self.options["ssh"], others, self.folder, address, give_up)
+        return preflight.check(self.options["ssh"], self._others, self.folder, address, give_up)
 
     @property
     def reach(self) -> Reach:
@@ -124,26 +114,14 @@ class SshSite(site.Site):
         command = [*site.with_only(names | environment.keys(), LOGIN), *started.command]
         return Launch(command, [*started.arguments, *exports], environment)
 
-    def lost(self, silent: Mapping[str, float]) -> str | None:
+    def lost(self, died: bool) -> str | None:
         """See `Site.lost`. The hosts are asked where the ranks have died: the launcher may have ended with a host."""
-        if self._lost is None and any(math.isinf(seconds) for seconds in silent.values()):
-            self._lost = self._ask_hosts()
+        if self._lost is None and died:
+            for host, reply in preflight.ask(self.options["ssh"], self._others, lambda: False, "").items():
+                if reply.code in LOST:
+                    words = reply.lines[-1] if reply.lines else "it does not answer"
+                    self._lost = f"the host {host} is lost: {words.rstrip('.')}."
         return self._lost
-
-    def kills(self) -> int:
-        """See `Site.kills`. The hosts are asked, so that a run counts what happens while it goes on."""
-        self._lost = self._lost or self._ask_hosts()
-        return sum(self._kills.values())
-
-    def _ask_hosts(self) -> str | None:
-        lost = None
-        for host, reply in preflight.ask(self.options["ssh"], self._kills, lambda: False, KILLS).items():
-            if reply.answer is not None:
-                self._kills[host] = reply.answer["kills"]
-            elif reply.code in LOST:
-                words = reply.lines[-1] if reply.lines else "it does not answer"
-                lost = f"the host {host} is lost: {words.rstrip('.')}."
-        return lost
 
 
 def is_here(name: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.data import order, shard
+from workshop.engine.data import shard
 from workshop.engine.tensorflow import seed_training, tensorflow
 from workshop.engine.training import checkpoint
 from workshop.engine.training.checkpoint import Checkpoint
@@ -97,20 +97,10 @@ class ElasticNetwork:
 Span = tuple[int, int]  # begin and end, places in an epoch's permutation
 
 
-def span(cursor: int, count: int, batch: int) -> Span:
-    """The places that the next step reads: `batch` of them, or fewer at the end of an epoch of `count` examples."""
-    return cursor, min(cursor + batch, count)
-
-
 def part(places: Span, ranks: int, rank: int) -> Span:
     """A rank's places of a step; ranks' parts differ by one place at most, and may be empty."""
     begin, end = shard(places[1] - places[0], ranks, rank)
     return places[0] + begin, places[0] + end
-
-
-def permutation(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
-    """The order in which an epoch reads the examples, int64 [count]."""
-    return order(count, [seed, epoch])
 
 
 def count_reads(epoch: int, examples: NDArray[np.int64], spans: Iterable[Span]) -> dict[str, int]:

@@ -17,6 +17,7 @@ from mpi4py import MPI
 from workshop.core import words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.engine.context import RankContext
+from workshop.engine.data import order
 from workshop.engine.training import checkpoint
 from workshop.engine.training.checkpoint_writer import CheckpointWriter, totals
 from workshop.engine.training.training_run import digest
@@ -172,8 +173,7 @@ class ElasticTraining:
         progress, params = self.progress, self.params
         while progress.epoch < params.epochs and not self.stopped:
             if progress.cursor >= self.count:
-                order = self._permutation()
-                progress.reads.append(network.count_reads(progress.epoch, order, progress.spans))
+                progress.reads.append(network.count_reads(progress.epoch, self._permutation(), progress.spans))
                 progress.epoch, progress.cursor, progress.spans = progress.epoch + 1, 0, []
             elif progress.cursor == 0 and self.membership.preparing and self._grow():
                 continue
@@ -189,7 +189,7 @@ class ElasticTraining:
         if (self.membership.number, progress.update + 1) in self.kills:
             os.kill(os.getpid(), signal.SIGKILL)
         self._under_way = True
-        span = network.span(progress.cursor, self.count, params.batch * ctx.size)
+        span = progress.cursor, min(progress.cursor + params.batch * ctx.size, self.count)  # fewer at an epoch's end
         total = span[1] - span[0]
         with ctx.phase("input"):
             begin, end = network.part(span, ctx.size, ctx.rank)
@@ -300,7 +300,7 @@ class ElasticTraining:
     def _spawn(self) -> None:
         began = time.perf_counter()
         missing = sorted(set(range(self.ranks_at_start)) - set(self.membership.numbers))
-        order = {
+        message = {
             "params": self.params.model_dump(),
             "inputs": dict(self.inputs),
             "ranks": self.ranks_at_start,
@@ -309,7 +309,7 @@ class ElasticTraining:
         }
         self.ctx.activity(f"starting a process for {words.numbered('rank', missing)}")
         self._spawned = began, 0.0  # also where it fails: then it isn't tried again
-        self.membership.spawn(missing, order)
+        self.membership.spawn(missing, message)
         self._spawned = began, time.perf_counter() - began
         self.ctx.activity(f"training, while {words.numbered('rank', missing)} prepares")
 
@@ -387,7 +387,7 @@ class ElasticTraining:
     def _permutation(self) -> Any:
         if self._order[0] != self.progress.epoch:
             epoch = self.progress.epoch
-            self._order = epoch, network.permutation(self.count, self.params.seed, epoch)
+            self._order = epoch, order(self.count, [self.params.seed, epoch])
         return self._order[1]
 
     def _restore(self, saved: checkpoint.Checkpoint) -> None:

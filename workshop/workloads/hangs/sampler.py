@@ -34,15 +34,6 @@ READ, WRITE, FUTEX = 0, 1, 202
 SLEEPS = {35, 230, 7, 23, 270, 271, 232, 281}  # nanosleep, clock_nanosleep, poll, select and epoll
 CHILDREN = {61, 247}  # wait4, waitid
 PYTHON = re.compile(r"\.py$|^<")  # files of Python's frames, not of C's
-NAMESPACE = "PMIX_NAMESPACE"  # the job to which a rank belongs
-
-
-class Ranked(NamedTuple):
-    """A process that is a rank: its job, its number, and how many ranks the job has."""
-
-    job: str
-    rank: int
-    size: int
 
 
 class Recorded(NamedTuple):
@@ -104,37 +95,32 @@ def place(file: str | None, line: int | str | None) -> str:
 
 
 class Sampler:
-    """The ranks of the job below a process, and what they do; of several jobs the first whose ranks live. `folder` has
-    their records."""
+    """The ranks below a process, and what they do. `folder` has their records."""
 
     def __init__(self, parent: int, folder: Path) -> None:
         self.parent, self.folder = parent, folder
-        self.job, self.size = "", 0
+        self.size = 0
         self.ranks: dict[int, int] = {}  # rank -> process, also those that have ended
-        self._environments: dict[tuple[int, float], Ranked | None] = {}
+        self._numbers: dict[psutil.Process, int] = {}  # of processes that are ranks
         self._polls: dict[int, int] = {}
 
     def update(self) -> None:
-        """Look which ranks there are. A program may start one job after another."""
-        living: dict[str, dict[int, list[int]]] = {}
+        """Look which ranks there are."""
+        living: dict[int, list[int]] = {}
         with suppress(psutil.Error):
             for process in psutil.Process(self.parent).children(recursive=True):
-                ranked = self._ranked(process)
-                if ranked is not None:
-                    living.setdefault(ranked.job, {}).setdefault(ranked.rank, []).append(process.pid)
-                    if not self.ranks or ranked.job == self.job:
-                        self.job, self.size = ranked.job, ranked.size
-        if self.job not in living:
-            self.ranks = {}
-        for rank, pids in living.get(self.job, {}).items():
+                if (rank := self._rank(process)) is not None:
+                    living.setdefault(rank, []).append(process.pid)
+        if not living:
+            self.ranks = {}  # a program may start its ranks again
+        for rank, pids in living.items():
             # A rank's children carry its number, too: the rank is the first that records, else the first of all.
             recording = [pid for pid in pids if (self.folder / str(pid)).exists()]
             if self.ranks.get(rank) not in recording:
                 self.ranks[rank] = (recording or pids)[0]
 
-    def _ranked(self, process: psutil.Process) -> Ranked | None:
-        key = (process.pid, process.create_time())
-        if self._environments.get(key) is None:  # a process may be about to become another program
+    def _rank(self, process: psutil.Process) -> int | None:
+        if process not in self._numbers:  # a process may be about to become another program
             try:
                 variables = process.environ()
             except (psutil.Error, OSError):
@@ -142,10 +128,9 @@ class Sampler:
             number = next((variables[name] for name in recorder.RANK_VARIABLES if name in variables), "")
             if not number.isdecimal():
                 return None
-            size = variables.get("OMPI_COMM_WORLD_SIZE", variables.get("PMI_SIZE", "0"))
-            job = variables.get(NAMESPACE, variables.get("PMI_JOBID", ""))
-            self._environments[key] = Ranked(job, int(number), int(size))
-        return self._environments[key]
+            self._numbers[process] = int(number)
+            self.size = int(variables.get("OMPI_COMM_WORLD_SIZE", variables.get("PMI_SIZE", "0")))
+        return self._numbers[process]
 
     def progress(self) -> dict[int, tuple[int, int]]:
         """How many calls each rank's process has begun and ended."""

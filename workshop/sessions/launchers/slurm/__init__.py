@@ -8,7 +8,6 @@ in a shell of salloc, and starts its daemons on the nodes with srun. So another 
 
 from __future__ import annotations
 
-import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -24,14 +23,10 @@ from workshop.sessions.launchers import site
 from workshop.sessions.launchers.site import Launch, Reach, SiteLost, exported, with_only
 from workshop.sessions.launchers.site import Site as _Site
 from workshop.sessions.launchers.slurm import allocation, commands, options
-from workshop.sessions.launchers.slurm.commands import Job
 from workshop.sessions.launchers.slurm.options import around, check_placement, default_placement, inside  # noqa: F401 (for `site`)
 from workshop.sessions.launchers.ssh import address_towards
 
 EVERY = 5  # seconds between looks at the job
-FRESH = 1.0  # seconds for which an answer of Slurm's is new enough where ranks are silent
-QUIET = 2.5  # seconds: ranks say that they live every second
-FINAL, PAUSE = 4.0, 0.25  # seconds that a job which is ending gets until Slurm says how, and between questions
 
 
 def site_for(placement: Placement, **chosen: str | None) -> dict[str, Any]:
@@ -58,32 +53,22 @@ class SlurmSite(_Site):
 
     def prepare(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
         commands.installed()
-        if self._variables:
-            self._job = self._variables["SLURM_JOB_ID"]
-        else:
-            self._allocate(say, give_up)
+        if not self._variables:
+            name = f"workshop-{self.folder.name}-{secrets.token_hex(4)}"
+            self._own = allocation.Allocation(self.options["request"], name, self.folder)
+            self._variables = self._own.wait(float(self.options["wait"]), say, give_up)
+        self._job = self._variables["SLURM_JOB_ID"]
         names = commands.hostnames(self._variables["SLURM_JOB_NODELIST"])
         address = self.options["address"] or address_towards([commands.address(name) for name in names])
         say(f"checking {', '.join(names)}")
-        step = ["srun", f"--nodes={len(names)}", f"--ntasks={len(names)}", "--ntasks-per-node=1", "--mpi=none"]
+        step = ["srun", f"-N{len(names)}", f"-n{len(names)}", "--ntasks-per-node=1", "--mpi=none", "--input=none"]
         variables = commands.environment() | self._launcher_variables()
-        findings = preflight.check_nodes([*step, "--input=none"], variables, len(names), self.folder, address, give_up)
-        commands.unless(give_up)
-        if findings.failures:
-            raise BadInput("\n".join(findings.failures))
-        self._machine = findings.machine
+        failures, self._machine = preflight.check_nodes(step, variables, len(names), self.folder, address, give_up)
+        if give_up():
+            raise WorkshopError("the session was asked to end while it waited for Slurm")
+        if failures:
+            raise BadInput("\n".join(failures))
         self._reach = Reach(address, address)
-
-    def _allocate(self, say: Callable[[str], None], give_up: Callable[[], bool]) -> None:
-        """Wait for an allocation of the session's own."""
-        name = f"workshop-{self.folder.name}-{secrets.token_hex(4)}"
-        self._own = allocation.Allocation(self.options["request"], name, self.folder, give_up)
-        self._job = self._own.number
-        job = commands.wait_in_queue(self._job, float(self.options["wait"]), say, give_up)
-        if job is None or job.state != "RUNNING":  # a short one may be ending, and Slurm not know yet how
-            raise WorkshopError(self._look() or self._ending(job))
-        say(f"the job {self._job} runs on {job.nodes}")
-        self._variables = self._own.variables(give_up)
 
     @property
     def reach(self) -> Reach:
@@ -126,34 +111,17 @@ class SlurmSite(_Site):
             "SLURM_OVERLAP": "1",  # what is left of earlier ranks must not make the next ones wait
         }
 
-    def lost(self, silent: Mapping[str, float]) -> str | None:
-        """See `Site.lost`. Slurm is asked every few seconds, and at once where a host has fallen silent."""
-        longest, ago = max(silent.values(), default=0.0), time.monotonic() - self._looked
-        if longest == math.inf or ago > (FRESH if longest > QUIET else EVERY):
+    def lost(self, died: bool) -> str | None:
+        """See `Site.lost`. Slurm is asked every few seconds, and at once where ranks have died."""
+        if died or time.monotonic() - self._looked > EVERY:
             self._look()
         return self._lost
 
     def _look(self) -> str | None:
-        """Ask Slurm for the job. A job that is ending gets a few seconds until the reason is known."""
-        deadline = time.monotonic() + FINAL
-        while self._lost is None and self._job is not None:
-            try:
-                job = commands.job(self._job)
-            except WorkshopError:
-                break  # Slurm's controller may be away for minutes while jobs go on
-            finally:
-                self._looked = time.monotonic()
-            if job is not None and job.state == "RUNNING":
-                break
-            unclear = job is not None and job.state == "COMPLETING" and job.reason not in commands.REASONS
-            if unclear and time.monotonic() < deadline:
-                time.sleep(PAUSE)
-            else:
-                self._lost = self._ending(job)
+        if self._lost is None and self._job is not None:
+            self._lost = commands.lost(self._job, self.options["time"])
+            self._looked = time.monotonic()
         return self._lost
-
-    def _ending(self, job: Job | None) -> str:
-        return commands.why_ended(self._job or "", job, self.options["time"])
 
     def close(self) -> None:
         if self._own is not None:

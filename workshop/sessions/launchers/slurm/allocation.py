@@ -22,7 +22,7 @@ from workshop.sessions.launchers.slurm import commands
 
 JOB = "slurm-job.json"  # the session's file that says which job is its own, for whoever comes after a power cut
 PROGRAM = "env | grep ^SLURM_; echo; exec >&2; cat >/dev/null; scancel $SLURM_JOB_ID"
-ANSWERED = 60.0  # seconds within which salloc must have said a number, and a running job its variables
+LOOK, EVERY = 0.1, 1.0  # seconds between looks at what salloc says, and between questions about the queue
 ENDED = 5.0  # seconds that salloc gets to give an allocation back
 _NUMBER = re.compile(r"job allocation ([0-9]+)")
 
@@ -30,9 +30,8 @@ _NUMBER = re.compile(r"job allocation ([0-9]+)")
 class Allocation:
     """A job of Slurm that was asked for with these options of salloc; its messages are in files of the folder."""
 
-    def __init__(self, request: list[str], name: str, folder: Path, give_up: Callable[[], bool]) -> None:
-        """Raises BadInput with salloc's own words, and what to change, where it refuses."""
-        self.folder = folder
+    def __init__(self, request: list[str], name: str, folder: Path) -> None:
+        self.folder, self.name, self.number = folder, name, ""
         self._variables_file, self._messages_file = folder / "slurm-variables.txt", folder / "slurm-job.out"
         _write(folder / JOB, {"name": name, "job": None})  # known by its name before it has a number
         command = guarded(["salloc", "--no-bell", f"--job-name={name}", *request, "sh", "-c", PROGRAM])
@@ -45,13 +44,47 @@ class Allocation:
                 env=commands.environment(),
                 cwd=folder,
             )
-        self.number = self._wait(lambda: _NUMBER.search(self._messages_file.read_text()), give_up)[1]
-        _write(folder / JOB, {"name": name, "job": self.number})
 
-    def variables(self, give_up: Callable[[], bool]) -> dict[str, str]:
-        """Slurm's variables of the running job."""
-        match = self._wait(lambda: re.fullmatch(r"(.*)\n\n", self._variables_file.read_text(), re.DOTALL), give_up)
-        return dict(line.partition("=")[::2] for line in match[1].splitlines())
+    def wait(self, patience: float, say: Callable[[str], None], give_up: Callable[[], bool]) -> dict[str, str]:
+        """Slurm's variables of the job, once it runs. `say` gets the state in the queue and its reason whenever they
+        change. Raises BadInput with salloc's own words, and what to change, where it refuses, and WorkshopError where
+        the job ends, takes longer than `patience` seconds, or nobody waits any longer."""
+        deadline, looked, words = time.monotonic() + patience, 0.0, ""
+        while True:
+            ended = self._process.poll() is not None
+            running = re.fullmatch(r"(.*)\n\n", self._variables_file.read_text(), re.DOTALL)
+            messages = self._messages_file.read_text(errors="replace")
+            if not self.number and (granted := _NUMBER.search(messages)):
+                self.number = granted[1]
+                _write(self.folder / JOB, {"name": self.name, "job": self.number})
+            if running:
+                return dict(line.partition("=")[::2] for line in running[1].splitlines())
+            if ended and not self.number:
+                raise BadInput(f"Slurm {REFUSES} {commands.refusal(messages)}. {commands.advice(messages)}")
+            if ended:
+                raise WorkshopError(commands.lost(self.number, None) or f"salloc has ended: {messages[-300:]}")
+            now = time.monotonic()
+            if self.number and now - looked > EVERY:
+                before, looked, words = words, now, self._state()
+                if words != before:
+                    say(f"waiting in Slurm's queue, job {self.number}: {words}")
+            if now > deadline:
+                raise WorkshopError(
+                    f"The job {self.number} has waited {patience / 60:g} minutes in Slurm's queue, now {words}; give "
+                    "the session more with --wait, or ask for less."
+                )
+            if give_up():
+                raise WorkshopError("the session was asked to end while it waited for Slurm")
+            time.sleep(LOOK)
+
+    def _state(self) -> str:
+        try:
+            job = commands.job(self.number)
+        except WorkshopError as error:
+            return f"{error} Asking again."
+        if job is None or job.start in ("N/A", ""):
+            return str(job or "unknown")
+        return f"{job}, may start at {job.start.replace('T', ' ')}"
 
     def release(self) -> None:
         """Give the allocation back."""
@@ -63,20 +96,6 @@ class Allocation:
             self._process.wait(ENDED)
         except subprocess.TimeoutExpired:
             self._process.kill()
-
-    def _wait(self, look: Callable[[], re.Match[str] | None], give_up: Callable[[], bool]) -> re.Match[str]:
-        """Wait for what salloc or its shell tells. Raises BadInput where salloc refuses."""
-        deadline = time.monotonic() + ANSWERED
-        while True:
-            ended = self._process.poll() is not None
-            if match := look():
-                return match
-            messages = self._messages_file.read_text(errors="replace")
-            if ended:
-                raise BadInput(f"Slurm {REFUSES} {commands.refusal(messages)}. {commands.advice(messages)}")
-            if time.monotonic() > deadline:
-                raise WorkshopError(f"salloc has told nothing within {ANSWERED:.0f} s; it says: {messages[-300:]!r}")
-            commands.pause(0.05, give_up)
 
 
 def clear_up(folder: Path) -> None:

@@ -26,7 +26,6 @@ CHOOSES = (
 NEEDED = {
     f"SLURM_{name}" for name in ("JOB_ID", "JOB_NODELIST", "JOB_NUM_NODES", "TASKS_PER_NODE", "JOB_CPUS_PER_NODE")
 }
-_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,:@+*&|()\[\]-]{0,127}")
 
 
 def options(
@@ -43,9 +42,8 @@ def options(
     if placement.hosts:
         raise BadInput(CHOOSES)
     centre = site.read_profile()
-    chosen = {name: value for name, value in handed_on.items() if value is not None}
     words: dict[str, Any] = {str(name): value for name, value in centre.slurm.items()}
-    words |= {name: _word(name, value) for name, value in chosen.items()}
+    words |= {name: value for name, value in handed_on.items() if value is not None}
     minutes = _number("--time", time, MOST_MINUTES, "minutes") or centre.time
     request = _shape(placement, _number("--nodes", nodes, placement.ranks, "nodes, at most one for each rank")) | words
     request |= {"time": minutes} if minutes else {}
@@ -60,7 +58,7 @@ def options(
 
 
 def around() -> dict[str, str] | None:
-    """Slurm's variables of the allocation in which this process was started (`salloc`, a batch script); None outside of
+    """Slurm's variables of the allocation in which this process was started (salloc, a batch script); None outside of
     one, and in one that is no more than this machine."""
     variables = {name: value for name, value in os.environ.items() if name.startswith("SLURM_")}
     if not variables.keys() >= NEEDED or shutil.which("squeue") is None:
@@ -83,7 +81,7 @@ def default_placement(allocation: Mapping[str, str]) -> Placement:
 
 
 def _shape(placement: Placement, nodes: int | None) -> dict[str, Any]:
-    """salloc's options for the resources that a placement needs."""
+    """The options of salloc for the resources that a placement needs."""
     each = placement.per_resource if placement.map_by == "node" else None
     if nodes is None and each is not None:
         nodes = -(-placement.ranks // each)
@@ -91,12 +89,6 @@ def _shape(placement: Placement, nodes: int | None) -> dict[str, Any]:
         each = -(-placement.ranks // nodes)
     shape = {"ntasks": placement.ranks, "cpus-per-task": placement.cores_per_rank, "hint": "nomultithread"}
     return {**shape, **({"nodes": nodes, "ntasks-per-node": each} if nodes else {})}
-
-
-def _word(name: str, value: str) -> str:
-    if not _WORD.fullmatch(value):
-        raise BadInput(f"--{name} is {value!r}: it should be what salloc takes, such as main or a100:2.")
-    return value
 
 
 def _number(option: str, value: str | None, most: int, unit: str) -> int | None:
