@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from workshop.core.errors import BadInput, bad_input
+from workshop.core.words import count
 
 USUAL_MPI = "openmpi"  # where nobody names another one; the registry knows which MPIs there are
 Resource = Literal["auto", "slot", "hwthread", "core", "l3cache", "numa", "package", "node"]
@@ -25,7 +26,6 @@ THREAD_VARIABLES = (
 )
 # By which Open MPI's ranks are told to poll (0) or to yield (1) while they wait.
 POLLING = "OMPI_MCA_mpi_yield_when_idle"
-LARGEST_ENVIRONMENT = 64 << 10  # bytes; the kernel starts no program with 128 kB in one variable
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SLOTS = re.compile(r"[1-9][0-9]{0,3}")
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"  # RFC 1123, section 2.1
@@ -85,9 +85,6 @@ class Placement(BaseModel):
                 raise ValueError(f"{name!r} is not the name of a variable")
             if "\0" in value or "\n" in value:
                 raise ValueError(f"{name} has a value of more than one line")
-        size = sum(len(f"{name}={value}".encode("utf-8", "surrogatepass")) for name, value in environment.items())
-        if size > LARGEST_ENVIRONMENT:
-            raise ValueError(f"its variables have {size:,} bytes together; at most {LARGEST_ENVIRONMENT:,} can be set")
         return dict(sorted(environment.items()))
 
     @model_validator(mode="after")
@@ -128,24 +125,20 @@ class Placement(BaseModel):
 
     def describe(self) -> str:
         """A few words for a queue or a table: `2 ranks × 1 thread, by core`."""
-
-        def count(n: int, word: str) -> str:
-            return f"{n} {word}{'s' if n != 1 else ''}"
-
-        words = [f"{count(self.ranks, 'rank')} × {count(self.threads_per_rank, 'thread')}"]
+        parts = [f"{count(self.ranks, 'rank')} × {count(self.threads_per_rank, 'thread')}"]
         if self.per_resource is not None:
-            words.append(f"{self.per_resource} per {self.map_by}")
+            parts.append(f"{self.per_resource} per {self.map_by}")
         elif self.map_by != "auto":
-            words.append(f"by {self.map_by}")
+            parts.append(f"by {self.map_by}")
         if self.oversubscribe:
-            words.append("cores shared")
+            parts.append("cores shared")
         if self.bind_to != "auto":
-            words.append("unbound" if self.bind_to == "none" else f"bound to {self.bind_to}")
+            parts.append("unbound" if self.bind_to == "none" else f"bound to {self.bind_to}")
         if self.hosts:
-            words.append(f"on {', '.join(host.name for host in self.hosts)}")
+            parts.append(f"on {', '.join(host.name for host in self.hosts)}")
         if self.mpi != USUAL_MPI:
-            words.append(self.mpi)
-        return ", ".join(words)
+            parts.append(self.mpi)
+        return ", ".join(parts)
 
 
 MOST_HOSTS = 256
@@ -168,7 +161,7 @@ def hosts_from(text: str) -> tuple[Host, ...]:
     if not slots:
         raise BadInput("There is no host in what was given for the hosts; it should be like hostA:2,hostB:2.")
     try:
-        return tuple(Host(name=name, slots=count) for name, count in slots.items())
+        return tuple(Host(name=name, slots=number) for name, number in slots.items())
     except ValidationError as error:
         raise bad_input(error, "the hosts") from error
 
