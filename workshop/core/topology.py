@@ -100,6 +100,13 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
     }
 
 
+def places(units: Iterable[Mapping[str, int]]) -> dict[str, list[int]]:
+    """The numbers of these units, and of the cores, packages and NUMA nodes in which they lie."""
+    rows = list(units)
+    keys = {"units": "unit", "cores": "core", "packages": "package", "numa": "numa"}
+    return {name: sorted({row[key] for row in rows}) for name, key in keys.items()}
+
+
 def together(described: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Machines of several hosts as one: the first, with the others in `more`."""
     first, *more = described

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core import words
-from workshop.core.machines import MachineDescription
+from workshop.core.machines import KEYS, MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import hydra, intelmpi
 
-_KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
 _DOMAINS = {
     "core": "one core",
     "cache3": "the cores that share an L3 cache",
@@ -62,7 +61,7 @@ def _on_host(placement: Placement, described: MachineDescription, count: int) ->
     by = bound if placement.map_by in ("auto", "slot", "node") else placement.map_by
     places: dict[int, dict[int, list[int]]] = {}  # of each resource: the units of each place in it
     for row in rows:
-        key, around = (_KEYS.get(resource, resource) for resource in (bound, by))
+        key, around = (KEYS.get(resource, resource) for resource in (bound, by))
         places.setdefault(row[around], {}).setdefault(row[key], [])
     for row in rows:
         for place in places.values():
@@ -95,7 +94,7 @@ def crowded(placement: Placement, described: MachineDescription, rank_map: Mappi
     elif bound in ("auto", "core", "hwthread"):
         cores = placement.cores_per_rank
     else:
-        each = described.count(_KEYS.get(bound, bound)) if bound != "none" else 1
+        each = described.count(bound) if bound != "none" else 1
         cores = described.cores // each
     if threads <= cores:
         return None

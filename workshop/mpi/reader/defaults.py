@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.core.machines import MachineDescription
+from workshop.core.machines import KEYS, MachineDescription
 from workshop.mpi.reader.parsed_options import ParsedOptions
 
 # Open MPI 5 binds ranks to what it deals them out over, if that is part of a host.
 _PARTS = ("hwthread", "core", "l3cache", "numa", "package")
 FEW_RANKS = 2  # ranks that Open MPI binds to cores where they are dealt out over slots or hosts; more get a NUMA node
-
-
-_KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
 
 
 def map_openmpi(options: ParsedOptions, values: dict[str, Any]) -> None:
@@ -41,7 +38,7 @@ def ranks_of_openmpi(options: ParsedOptions, hosts: Sequence[Mapping[str, Any]],
     by, each = ("node", options.per_host) if options.per_host else (options.map_by, options.per_resource)
     nodes = len(hosts) or 1
     if each:
-        return nodes * each * (1 if by == "node" else described.count(_KEYS.get(str(by), str(by))))
+        return nodes * each * (1 if by == "node" else described.count(str(by)))
     places = described.count("unit") if options.hardware_threads else described.cores
     slots = sum(host["slots"] for host in hosts) or described.cores
     cores_per_rank = options.cores_per_rank or 1
@@ -130,7 +127,7 @@ def _fit(cores: int, resource: str, described: MachineDescription | None) -> boo
         return cores <= described.cores
     per: dict[int, set[int]] = {}
     for row in described.units:
-        per.setdefault(row[_KEYS.get(resource, resource)], set()).add(row["core"])
+        per.setdefault(row[KEYS.get(resource, resource)], set()).add(row["core"])
     return all(cores <= len(cores_of_resource) for cores_of_resource in per.values())
 
 

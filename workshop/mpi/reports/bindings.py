@@ -39,15 +39,15 @@ class RankBinding:
 class MappingReport:
     """A reader's result: bindings, and what the report tells of its hosts' machines.
 
-    `knows` names the fields of a rank that need no other source. `precision` says whether the report shows all cores
-    and hardware threads of its hosts, by packages ("both") or ("units") without them.
+    `knows` names the fields of a rank that need no other source. `whole` says whether the report shows all hardware
+    threads of its hosts.
     """
 
     kind: Kind
     bindings: list[RankBinding] = field(default_factory=list)
     rows: dict[str, Rows] = field(default_factory=dict)
     knows: frozenset[str] = frozenset()
-    precision: Literal["", "both", "units"] = ""
+    whole: bool = False
 
 
 def wrong(line: int, what: str) -> BadInput:

@@ -19,7 +19,6 @@ _ROW = re.compile(
 _BEGUN = re.compile(r"MPI startup\(\):\s{1,40}[0-9]")
 _RANKS = re.compile(rf"^\(({HOST}):([0-9][^()]*)\)$")
 _LIST = re.compile(r"[0-9]{1,6}(?:-[0-9]{1,6})?(?:,[0-9]{1,6}(?:-[0-9]{1,6})?)*")  # as some versions write it
-_MORE = re.compile(r"(?=-*[0-9,])[0-9,-]+")  # a line with which a list without braces can go on
 
 
 def pinning(text: str) -> MappingReport | None:
@@ -27,11 +26,6 @@ def pinning(text: str) -> MappingReport | None:
     lines = text.split("\n")
     head = next((number for number, words in enumerate(lines) if _HEAD.search(words)), None)
     if head is None:
-        row_alone = next((number for number, words in enumerate(lines, 1) if _ROW.search(words.rstrip())), None)
-        if row_alone is not None:
-            raise wrong(
-                row_alone, "the table's head (Rank Pid Node name Pin cpu) is missing above; give the whole table."
-            )
         return None
     report = MappingReport("intel-pinning")
     at = head + 1
@@ -63,18 +57,10 @@ def _pinned(lines: Sequence[str], at: int) -> tuple[RankBinding, int]:
     rank, pid, host, where = number(match[1], line, "the rank"), int(match[2]), match[3], match[4].strip()
     if where == "n/a":
         return RankBinding(rank, host, line, bound=False, pid=pid), at + 1
-    braces, last = where.startswith("{"), where
-    while at + 1 < len(lines) and "MPI startup" not in lines[at + 1]:
-        more = lines[at + 1].strip()
-        if "}" in last if braces else more and not _MORE.fullmatch(more):
-            break
-        if more and not braces and where[-1].isdecimal() and more[0].isdecimal():
-            raise wrong(
-                at + 2,
-                f"{excerpt(more)} may go on with the processors of rank {rank} in line {line}, but not where a number "
-                "ends; give the whole list on one line.",
-            )
-        where, last, at = where + more, more, at + 1
+    braces = where.startswith("{")
+    while braces and not where.endswith("}") and at + 1 < len(lines) and "MPI startup" not in lines[at + 1]:
+        at += 1
+        where += lines[at].strip()
     if not (where.endswith("}") if braces else _LIST.fullmatch(where)):
         right = "they should be like {0,1,2}, {0-3}, or the same without braces"
         raise wrong(line, f"the processors of rank {rank} are {excerpt(where)}; {right}.")
@@ -101,7 +87,7 @@ RIGHT = 'on several hosts let MPICH say which rank a line is of: mpiexec -prepen
 
 def read(text: str) -> MappingReport | None:
     """The bindings in a text; None where there are none. Raises BadInput."""
-    report = MappingReport("mpich", precision="units")
+    report = MappingReport("mpich", whole=True)
     plain: dict[int, int] = {}  # processes that came without their rank, and their lines
     for line, words in enumerate(text.split("\n"), 1):
         match = _LINE.search(words.rstrip())

@@ -9,7 +9,7 @@ letter for each hardware thread, B where the rank may run.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -51,7 +51,7 @@ class _BindingsReader:
     def __init__(self) -> None:
         self.reported = list[RankBinding]()
         self.mapped = list[RankBinding]()
-        self.drawn: dict[str, tuple[int, Rows]] = {}  # by host: the line and the machine of its first mask
+        self.drawn: dict[str, Rows] = {}  # by host: the machine of its first mask
         self.kind: Kind = "openmpi5"  # the program, as far as lines of unbound ranks tell
         self.node = ""
         self.process: tuple[int, int] | None = None  # rank and line
@@ -94,16 +94,14 @@ class _BindingsReader:
             return RankBinding(rank, host, line, bound=False)
         if "package[" in place:
             return _placed(rank, host, place, line)
-        words, colon, drawing = place.rpartition(":")
+        _, colon, drawing = place.rpartition(":")
         if not colon or not MASK.fullmatch(drawing.strip()):
             raise wrong(
                 line, f"rank {rank} is bound to {excerpt(place)}; it should be like package[0][core:L0-1] or a mask."
             )
         rows, allowed = read_mask(drawing, line)
-        check_words(words, rows, allowed, line)
-        first, first_rows = self.drawn.setdefault(host, (line, rows))
-        if first_rows != rows:
-            raise wrong(line, f"this mask has another form than that of {host} in line {first}.")
+        if self.drawn.setdefault(host, rows) != rows:
+            raise wrong(line, f"this mask has another form than that of {host} further above.")
         return RankBinding(rank, host, line, hardware_threads=allowed)
 
     def report(self) -> MappingReport | None:
@@ -112,11 +110,7 @@ class _BindingsReader:
         if not bindings:
             return None
         if self.drawn:
-            mixed = next((binding for binding in bindings if binding.cores or binding.packages), None)
-            if mixed:
-                raise wrong(mixed.line, "this is Open MPI 5's notation, but other lines have Open MPI 4's; give one.")
-            rows = {host: host_rows for host, (_, host_rows) in self.drawn.items()}
-            return MappingReport("openmpi4", bindings, rows, frozenset({"cores", "packages"}), "both")
+            return MappingReport("openmpi4", bindings, self.drawn, frozenset({"cores", "packages"}), whole=True)
         placed = any(binding.packages for binding in bindings)  # in words that Open MPI 4 doesn't have
         return MappingReport("openmpi5" if placed else self.kind, bindings, _rows(bindings), _knows(bindings))
 
@@ -130,10 +124,6 @@ def _placed(rank: int, host: str, text: str, line: int) -> RankBinding:
     if len(kinds) > 1:
         raise wrong(line, f"rank {rank} is bound to cores and to hardware threads; it should be one of them.")
     ((kind, sign),) = kinds
-    if len({package for package, *_ in places}) < len(places):
-        raise wrong(
-            line, f"rank {rank} is bound to {excerpt(text)}, which names a package twice; it should be there once."
-        )
     if (kind, sign) == ("core", "P"):
         raise wrong(line, "these are physical numbers of cores, which only that machine knows; give logical ones.")
     package_of_place: dict[int, int] = {}  # the package of each place
@@ -141,10 +131,8 @@ def _placed(rank: int, host: str, text: str, line: int) -> RankBinding:
         for place in numbers(list_.replace("L", ""), line, f"the {kind}s"):
             if package_of_place.setdefault(place, int(package)) != int(package):
                 raise wrong(line, f"rank {rank} is bound to {kind} {place} in two packages; it lies in one of them.")
-    ordered, packages = (
-        tuple(sorted(package_of_place)),
-        tuple(package_of_place[place] for place in sorted(package_of_place)),
-    )
+    ordered = tuple(sorted(package_of_place))
+    packages = tuple(package_of_place[place] for place in ordered)
     if kind == "core":
         return RankBinding(rank, host, line, cores=ordered, packages=packages)
     # What version 5 calls logical numbers of hardware threads (hwt:L) are the operating system's.
@@ -162,10 +150,8 @@ def _rows(bindings: Iterable[RankBinding]) -> dict[str, Rows]:
         package_of_place = packages.setdefault(binding.host, {})
         for place, package in zip((*binding.cores, *binding.units), binding.packages, strict=True):
             if package_of_place.setdefault(place, package) != package:
-                raise wrong(
-                    binding.line,
-                    f"{place} is in package {package} here, but in {package_of_place[place]} further above.",
-                )
+                above = package_of_place[place]
+                raise wrong(binding.line, f"{place} is in package {package} here, but in {above} further above.")
     return {
         host: [row(place, place, package_of_place[place]) for place in sorted(package_of_place)]
         for host, package_of_place in packages.items()
@@ -173,7 +159,6 @@ def _rows(bindings: Iterable[RankBinding]) -> dict[str, Rows]:
 
 
 MASK = re.compile(r"(?:\[[B.~/]*\])+")
-_WORDS = re.compile(r"socket ([0-9]{1,6})\[core ([0-9]{1,6})\[hwt ([0-9,-]{1,200})\]\]")
 RIGHT = "it should be like [BB/../..][../../..]: brackets for packages, / between cores, a letter per hardware thread"
 
 
@@ -234,21 +219,3 @@ def read_mask(text: str, line: int) -> tuple[Rows, tuple[int, ...]]:
     if not allowed:
         raise wrong(line, f"the mask {excerpt(text)} has no B, so the rank could run nowhere.")
     return rows, tuple(allowed)
-
-
-def check_words(text: str, rows: Rows, allowed: Sequence[int], line: int) -> None:
-    """Compare the words before a mask (`socket 0[core 1[hwt 0-1]], …`), if there are any, with the mask itself."""
-    places = _WORDS.findall(text)
-    units: dict[tuple[int, int], list[int]] = {}
-    for unit in rows if places else ():
-        units.setdefault((unit["package"], unit["core"]), []).append(unit["unit"])
-    units_in_words: set[int] = set()
-    for package, core, threads in places:
-        of_core = units.pop((int(package), int(core)), None)  # each core is named once
-        if of_core is None:
-            raise wrong(line, f"the words {excerpt(text)} tell of core {core} in package {package}, the mask doesn't.")
-        units_in_words |= {
-            of_core[n] for n in numbers(threads, line, f"hardware threads of core {core}", len(of_core) - 1)
-        }
-    if places and units_in_words != set(allowed):
-        raise wrong(line, f"the words {excerpt(text)} and the mask behind them don't say the same.")
