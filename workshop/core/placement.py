@@ -27,7 +27,7 @@ THREAD_VARIABLES = (
 # By which Open MPI's ranks are told to poll (0) or to yield (1) while they wait.
 POLLING = "OMPI_MCA_mpi_yield_when_idle"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SLOTS = re.compile(r"[1-9][0-9]{0,3}")
+_POSITIVE = re.compile(r"0*[1-9][0-9]{0,3}")
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"  # RFC 1123, section 2.1
 _HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*")
 
@@ -119,6 +119,18 @@ class Placement(BaseModel):
     def threads_per_rank(self) -> int:
         return self.threads or self.cores_per_rank
 
+    def scarce(self, cores: int) -> bool:
+        """Whether ranks of this machine, which has so many cores, can't have the cores that they ask for."""
+        return not self.hosts and self.ranks * self.cores_per_rank > cores
+
+    def binding(self, cores: int) -> Binding:
+        """The binding of ranks, with the meaning of `auto` on a machine of so many cores."""
+        if self.bind_to != "auto":
+            return self.bind_to
+        if self.scarce(cores) and self.per_resource is None and self.cores_per_rank == 1:
+            return "none"
+        return "hwthread" if self.map_by == "hwthread" else "core"
+
     def rank_environment(self) -> dict[str, str]:
         """The variables of every rank. Variables that the user named replace the threads' variables."""
         return dict.fromkeys(THREAD_VARIABLES, str(self.threads_per_rank)) | self.environment
@@ -166,6 +178,11 @@ def hosts_from(text: str) -> tuple[Host, ...]:
         raise bad_input(error, "the hosts") from error
 
 
+def positive(text: str) -> int | None:
+    """The number from 1 to 1024 that a text is; None where it is none."""
+    return int(text) if _POSITIVE.fullmatch(text) and int(text) <= 1024 else None
+
+
 def _host(word: str, where: str) -> tuple[str, int]:
     """One host, written in any of the ways in which MPIs take it."""
     name, *more = word.split()
@@ -179,7 +196,7 @@ def _host(word: str, where: str) -> tuple[str, int]:
             raise BadInput(f"{where}{setting!r} can't follow host {name}; it should be like `hostA slots=2`.")
     if not _HOST.fullmatch(name):
         raise BadInput(f"{where}{name!r} is not a host name; hosts should be like hostA:2,hostB:2.")
-    if not _SLOTS.fullmatch(slots) or int(slots) > 1024:
+    if not positive(slots):
         raise BadInput(f"{where}host {name} has {slots[:40]!r} slots; it should be a number from 1 to 1024.")
     return name, int(slots)
 

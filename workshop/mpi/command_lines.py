@@ -13,7 +13,7 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import USUAL_MPI, Placement, hosts_from
-from workshop.mpi import hydra, mapper, module_of, mpirun_rsh, openmpi, rules
+from workshop.mpi import mapper, module_of, mpirun_rsh, openmpi, rules
 from workshop.mpi.implementations import IMPLEMENTATIONS, implementation
 from workshop.mpi.mapper import Prediction
 
@@ -209,7 +209,7 @@ def _on_each_node(
 ) -> list[str]:
     """The lines on the ranks of a node, of which one has `most`, and on their processors, which Slurm counts in
     hardware threads. Raises BadInput where it has no words for them."""
-    bound = hydra.binding(placement, cores)
+    bound = placement.binding(cores)
     units = described.count("unit") if described is not None else cores
     threads = units // (described.count("core") if described is not None else cores)
     task_units = placement.cores_per_rank * (1 if bound == "hwthread" else threads)

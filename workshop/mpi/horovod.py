@@ -163,14 +163,6 @@ class Build:
         }[self.state]
 
     @property
-    def advice(self) -> str:
-        """Advice for a user who needs Horovod, as the beginning of a sentence."""
-        return {
-            "running": "wait until it is compiled (workshop doctor says how far it is)",
-            "failed": "mend that and build it again (workshop horovod install)",
-        }.get(self.state, "build it here (workshop horovod install)")
-
-    @property
     def brief(self) -> str:
         """The same for learners, without paths of the machine's owner."""
         return (
@@ -196,9 +188,7 @@ def build() -> Build:
     notes = read(folder())
     if library() is not None:
         build_key = key()
-        if "built" not in notes:
-            _note(build_key)
-        if notes.get("built", build_key) == build_key:
+        if notes.get("built", build_key) == build_key:  # without a note another installer has built it, like uv
             return Build("built")
     if is_building(folder()):
         return Build("running", percent=percent(folder() / "log"), waits=waits(folder()))
@@ -228,17 +218,6 @@ def tell(folder: Path, **notes: str) -> None:
     half = folder / "end.json.half"
     half.write_text(json.dumps(notes))
     half.replace(folder / "end.json")
-
-
-def _note(build_key: str) -> None:
-    """Note that another installer, like uv, has installed a library with these settings, so that other settings need a
-    new build. Waits for nobody: a build that goes on writes its own note."""
-    with suppress(OSError):  # where nobody can write it
-        folder().mkdir(exist_ok=True)
-        with open(folder() / "lock", "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if "built" not in read(folder()):
-                tell(folder(), built=build_key)
 
 
 def is_building(folder: Path) -> bool:

@@ -20,12 +20,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workshop.core import topology, words
+from workshop.core import machines, topology, words
 from workshop.core.environment import own_environment
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement
-from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
+from workshop.mpi import REFUSES, advice, module_of, mpich, openmpi, prefix, reports, rules
 from workshop.mpi.advice import PlacementChange
 from workshop.mpi.implementations import implementation
 
@@ -96,6 +96,23 @@ def _predict(placement: Placement, described: MachineDescription, seconds: float
     return ask(placement, described, Deadline(seconds))
 
 
+def check(placement: Placement) -> None:
+    """Refuse, before anything starts, what an MPI's mapper refuses on this machine. Raises BadInput, with the MPI's own
+    words, WorkshopError where the mapper doesn't answer in time."""
+    chosen, described, limit = implementation(placement.mpi), machines.this(), Deadline(MAPPER_SECONDS)
+    module_of(chosen.name).launcher()
+    refused = None
+    if chosen.name == "openmpi":
+        refused = _map_of_openmpi(placement, described, limit).refused
+    else:
+        options = module_of(chosen.name).arguments(placement, described.cores)
+        if chosen.mapper and not placement.hosts:  # whose mapper is there where the ranks are
+            answer = _bindings_of_mpich(placement.ranks, options, described, limit)
+            refused = mpich.refusal(answer.stdout + answer.stderr) if answer.returncode else None
+    if refused is not None:
+        raise BadInput(f"{chosen.title} {REFUSES}\n{refused}")
+
+
 def _hosts(placement: Placement, described: MachineDescription) -> dict[str, Any]:
     """The machine of all hosts of a placement."""
     hosts = [host.name for host in placement.hosts] or [socket.gethostname() if described.real else INVENTED]
@@ -119,7 +136,7 @@ def _ask_openmpi(placement: Placement, described: MachineDescription, limit: Dea
         if change.kind not in accepted and _map_of_openmpi(change.placement, described, limit).refused is None:
             accepted[change.kind] = change
     changes = tuple(accepted.values())
-    return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes, not answer.output)
+    return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes)
 
 
 class Deadline:
@@ -193,8 +210,7 @@ def _ask_mpich(placement: Placement, described: MachineDescription, limit: Deadl
         options = _on_one_host(mpich.arguments(placement, described.cores, described.machine))
     except BadInput as error:
         return Prediction(machine=machine, refused=str(error), own_words=False)
-    folder = prefix.installed().get("mpich")
-    if folder is None:
+    if "mpich" not in prefix.installed():
         note = "MPICH is not installed, so its mapper can't be asked; `workshop mpi install mpich` does that."
         return Prediction(machine=machine, note=note)
     ranks = rules.dealt_out(placement)
@@ -205,12 +221,7 @@ def _ask_mpich(placement: Placement, described: MachineDescription, limit: Deadl
         return Prediction(machine=machine, note=note)
     maps: dict[int, dict[str, Any]] = {}
     for count in sorted({len(host_ranks) for host_ranks in ranks} - {0}):
-        command = [prefix.launcher(folder), "-launcher", "fork", "-n", str(count), *options, "true"]
-        variables = {"HYDRA_TOPO_DEBUG": "1", **prefix.environment(folder)}
-        for _ in range(BROKEN_PIPES):
-            completed = _run(command, described, variables, "MPICH's", limit)
-            if completed.returncode != -signal.SIGPIPE:
-                break
+        completed = _bindings_of_mpich(count, options, described, limit)
         if completed.returncode != 0:
             return Prediction(machine=machine, refused=mpich.refusal(completed.stdout + completed.stderr))
         maps[count] = _of_one_host(completed.stdout, count, described)
@@ -222,6 +233,19 @@ def _ask_mpich(placement: Placement, described: MachineDescription, limit: Deadl
     ]
     rank_map = {"measured": False, "ranks": sorted(seated, key=lambda report: report["rank"])}
     return Prediction(_within_reach(rank_map, described), machine)
+
+
+def _bindings_of_mpich(
+    count: int, options: Sequence[str], described: MachineDescription, limit: Deadline
+) -> subprocess.CompletedProcess[str]:
+    """Have MPICH's launcher start so many programs that do nothing, and tell where."""
+    command = [mpich.launcher(), "-launcher", "fork", "-n", str(count), *options, "true"]
+    variables = {"HYDRA_TOPO_DEBUG": "1", **mpich.environment()}
+    for _ in range(BROKEN_PIPES):
+        completed = _run(command, described, variables, "MPICH's", limit)
+        if completed.returncode != -signal.SIGPIPE:
+            break
+    return completed
 
 
 def _on_one_host(options: list[str]) -> list[str]:

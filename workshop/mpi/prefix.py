@@ -61,15 +61,12 @@ def install(name: str) -> Path:
     existed = folder.is_dir()
     install_packages(folder, [PACKAGES[name]])
     words = starts([launcher(folder)], environment(folder))
-    if words is not None and existed:  # sessions may use it, and the machine may only be busy
-        raise WorkshopError(
-            f"{name} is in {folder}, but doesn't start two ranks now; delete that folder to have it installed anew. "
-            f"It says: {words}"
-        )
-    if words is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise WorkshopError(f"{name} is installed but doesn't start two ranks; it was removed. It says: {words}")
-    return folder
+    if words is None:
+        return folder
+    if existed:  # sessions may use it, and the machine may only be busy
+        raise WorkshopError(f"{name} is in {folder}, but doesn't start two ranks now. It says: {words}")
+    shutil.rmtree(folder, ignore_errors=True)
+    raise WorkshopError(f"{name} is installed but doesn't start two ranks; it was removed. It says: {words}")
 
 
 def install_packages(folder: Path, packages: Sequence[str]) -> None:
@@ -88,11 +85,7 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
         )
         if done.returncode != 0:
             raise WorkshopError(f"{' '.join(packages)} can't be installed: {fault(done.stderr or done.stdout)}")
-        try:
-            partial.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # otherwise somebody else was faster, with the same
-                raise
+        partial.rename(folder)
     except subprocess.TimeoutExpired:
         raise WorkshopError(
             f"{' '.join(packages)} could not be installed within {DOWNLOAD_SECONDS} s; try again on a faster line."

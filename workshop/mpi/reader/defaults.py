@@ -46,19 +46,19 @@ def ranks_of_openmpi(options: ParsedOptions, hosts: Sequence[Mapping[str, Any]],
 
 
 def settle(
-    options: ParsedOptions, values: dict[str, Any], environment: dict[str, str], described: MachineDescription | None
+    options: ParsedOptions, values: dict[str, Any], environment: dict[str, str], described: MachineDescription
 ) -> None:
     """Add the MPI's defaults to the placement's values and environment. Raises BadInput for a command that the MPI
     would refuse in this form."""
     if options.launcher == "srun":
         return  # how Slurm binds is a matter of its configuration
     bound = options.bind_to or (None if "bind" in options.settled else _bound(options, values, environment))
-    cores = described.cores if described is not None and not values["hosts"] else 1 << 30
+    cores = described.cores if not values["hosts"] else 1 << 30
     if values["mpi"] != "openmpi":
         values["bind_to"] = bound or "auto"
         return
     dealt = values["per_resource"] is None
-    several = described is None or described.count("unit") > described.count("core")
+    several = described.count("unit") > described.count("core")
     on_each = bound == "hwthread" == options.map_by and not dealt
     alone = options.bind_to == "hwthread" != options.map_by and (options.cores_per_rank or 1) == 1
     if (alone or on_each) and several and not options.hardware_threads:
@@ -100,9 +100,7 @@ def _beyond(options: ParsedOptions, values: dict[str, Any]) -> bool:
     return remaining < 0
 
 
-def _share(
-    options: ParsedOptions, values: dict[str, Any], bound: str | None, described: MachineDescription | None
-) -> None:
+def _share(options: ParsedOptions, values: dict[str, Any], bound: str | None, described: MachineDescription) -> None:
     """Whether ranks share: Open MPI tells sharing slots (`:OVERSUBSCRIBE`) from sharing cores (`:overload-allowed`),
     a placement doesn't. Where the other one could change the map, the word that it can't keep is named."""
     values["oversubscribe"] = options.oversubscribe
@@ -119,10 +117,8 @@ def _share(
         values["oversubscribe"] = values["ranks"] > sum(host["slots"] for host in values["hosts"])
 
 
-def _fit(cores: int, resource: str, described: MachineDescription | None) -> bool:
-    """Whether each such resource of the machine has so many cores; taken for granted where no machine is known."""
-    if described is None:
-        return True
+def _fit(cores: int, resource: str, described: MachineDescription) -> bool:
+    """Whether each such resource of the machine has so many cores."""
     if resource == "node":
         return cores <= described.cores
     per: dict[int, set[int]] = {}
