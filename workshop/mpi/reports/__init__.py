@@ -9,17 +9,8 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.mpi.reports import intel, openmpi_bindings
-from workshop.mpi.reports.bindings import Kind
 from workshop.mpi.reports.rank_map import place_ranks
 
-NAMES: dict[Kind, str] = {
-    "openmpi5": "Open MPI 5's bindings",
-    "openmpi4": "Bindings of Open MPI 2 to 4",
-    "openmpi": "Bindings of Open MPI 2 to 4, or of PRRTE",
-    "intel-pinning": "Intel MPI's table of pinned processors",
-    "intel-ranks": "Intel MPI's map of ranks",
-    "mpich": "MPICH's bindings",
-}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")  # of a terminal
 # In this order: of several reports in one text the one that tells most counts.
 _READERS = (openmpi_bindings.read, intel.pinning, intel.read, intel.ranks)
@@ -29,7 +20,7 @@ _READERS = (openmpi_bindings.read, intel.pinning, intel.read, intel.ranks)
 class Read:
     """A report as a rank map, and its machine (None where the report tells nothing of the machine)."""
 
-    kind: Kind
+    name: str  # of what it is
     rank_map: dict[str, Any]
     machine: dict[str, Any] | None
 
@@ -47,7 +38,7 @@ def read(text: str, machine: Mapping[str, Any] | None = None) -> Read:
     for reader in _READERS:
         report = reader(text)
         if report is not None:
-            return Read(report.kind, *place_ranks(report, machine))
+            return Read(report.name, *place_ranks(report, machine))
     if "<topology" in text:
         raise BadInput("This is a machine, as lstopo describes it, and no report of ranks.")
     raise BadInput(

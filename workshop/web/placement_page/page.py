@@ -130,7 +130,7 @@ def _pasted(composed: Composition | None, predicted: Prediction | None) -> None:
     except BadInput as error:
         st.error(frame.plain(str(error)))
         return
-    st.markdown(f"#### {reports.NAMES[read.kind]}: {words.count(len(read.rank_map['ranks']), 'rank')}")
+    st.markdown(f"#### {read.name}: {words.count(len(read.rank_map['ranks']), 'rank')}")
     if other:
         start = "This report is of another machine than the one above, so only what it says itself is drawn"
         st.info(frame.plain(f"{start}: {other}"))
