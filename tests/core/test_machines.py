@@ -77,7 +77,7 @@ def test_hosts_are_alike() -> None:
         ("2x4,numa", "numa=N and l3=N"),
         ("2x4,l2=1", "numa=N and l3=N"),
         ("2x4,numa=3", "shared out evenly over 3 NUMA nodes"),
-        ("2x6,numa=2,l3=3", "a multiple"),
+        ("2x6,numa=2,l3=3", "shared out evenly"),
         ("2x4,l3=0", "at least one"),
         ("9999x9999", "processing units"),
         ("x" * 500, "no XML"),

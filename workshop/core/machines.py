@@ -100,13 +100,10 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
             f"{shape.strip()} has {packages * cores * threads} processing units; machines here have at most "
             f"{MOST_UNITS}."
         )
-    for number, what in ((numa, "NUMA nodes"), (l3, "L3 caches")):
-        if cores % number:
-            raise BadInput(f"{cores} cores of a package can't be shared out evenly over {number} {what}.")
-    if l3 % numa and numa % l3:
+    if cores % numa or cores % l3 or (l3 % numa and numa % l3):
         raise BadInput(
-            f"{numa} NUMA nodes and {l3} L3 caches of a package don't lie in each other; one should be a multiple of "
-            "the other."
+            f"{cores} cores of a package can't be shared out evenly over {numa} NUMA nodes and {l3} L3 caches; one of "
+            "these numbers should be a multiple of the other."
         )
     if numa == 1:
         inside = f"[numa] l3:{l3} core:{cores // l3}"

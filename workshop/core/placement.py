@@ -94,11 +94,9 @@ class Placement(BaseModel):
                 f"per_resource is {self.per_resource}, but of which resource? map_by should be one of hwthread, "
                 "core, l3cache, numa, package, node"
             )
-        names: set[str] = set()
-        for host in self.hosts:
-            if host.name in names:
-                raise ValueError(f"host {host.name} is named twice; give it all its slots at once")
-            names.add(host.name)
+        names = [host.name for host in self.hosts]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"host {twice} is named twice; give it all its slots at once")
         slots = sum(host.slots for host in self.hosts)
         if self.hosts and self.ranks > slots and not self.oversubscribe:
             raise ValueError(f"ranks is {self.ranks}, but the hosts have {slots} slots together")
@@ -172,10 +170,7 @@ def hosts_from(text: str) -> tuple[Host, ...]:
         raise BadInput(f"There are {len(slots)} hosts; a placement takes at most {MOST_HOSTS}.")
     if not slots:
         raise BadInput("There is no host in what was given for the hosts; it should be like hostA:2,hostB:2.")
-    try:
-        return tuple(Host(name=name, slots=number) for name, number in slots.items())
-    except ValidationError as error:
-        raise bad_input(error, "the hosts") from error
+    return tuple(Host(name=name, slots=number) for name, number in slots.items())
 
 
 def positive(text: str) -> int | None:

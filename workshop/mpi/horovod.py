@@ -53,9 +53,9 @@ class Settings:
     variables: Mapping[str, str]
 
 
-def settings(file: Path | None = None) -> Settings:
+def settings() -> Settings:
     """The settings for Horovod in pyproject.toml."""
-    project = tomllib.loads((file or config.project_file()).read_text())
+    project = tomllib.loads(config.project_file().read_text())
     uv = project["tool"]["uv"]
     extra = uv["extra-build-dependencies"]["horovod"]
     pins = (*project["project"]["dependencies"], *uv["constraint-dependencies"])
@@ -120,9 +120,9 @@ def working() -> str | None:
     return version if version and fault() is None else None
 
 
-def key(file: Path | None = None) -> str:
+def key() -> str:
     """A hash of everything that a build depends on. Another hash means that Horovod has to be built again."""
-    build_settings = settings(file)
+    build_settings = settings()
     linked = []
     for name in build_settings.linked:
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -161,13 +161,6 @@ class Build:
             "failed": "it could not be compiled here (workshop doctor says why)",
             "pending": "it is not built on this machine",
         }[self.state]
-
-    @property
-    def brief(self) -> str:
-        """The same for learners, without paths of the machine's owner."""
-        return (
-            str(self) if self.state != "failed" else f"Training exchanges gradients with MPI. Horovod: {self.obstacle}."
-        )
 
     def __str__(self) -> str:
         done = f", {self.percent} % so far" if self.percent is not None else ""

@@ -239,14 +239,12 @@ def miscounted(output: str, placement: Placement) -> str | None:
     that explains nothing.
     """
     rank_count = output.count("Data for proc:")
-    if rank_count == placement.ranks:
-        return None
     each, by = placement.per_resource, placement.map_by
+    if rank_count == placement.ranks or each is None:
+        return None
     return (
         f"Its mapper has made {rank_count} ranks of {placement.ranks}: it puts {each} ranks on every {by} that gets "
         f"any, so the number of ranks should be a multiple of {each}."
-        if each
-        else f"Its mapper has made {rank_count} ranks of {placement.ranks}."
     )
 
 

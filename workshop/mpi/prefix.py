@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 
 from workshop.core import config
@@ -44,12 +45,9 @@ def installed() -> dict[str, Path]:
 
 def version(folder: Path) -> str | None:
     """The version of the MPI in a prefix; None where its package doesn't tell."""
-    names = {pin.partition("==")[0].replace("-", "_") for pin in PACKAGES.values()}
-    described = [
-        name_and_version.name.partition("-")
-        for name_and_version in folder.glob("lib*/python*/site-packages/*.dist-info")
-    ]
-    return next((rest.removesuffix(".dist-info") for name, _, rest in described if name in names), None)
+    names = {pin.partition("==")[0] for pin in PACKAGES.values()}
+    folders = [str(packages) for packages in folder.glob("lib*/python*/site-packages")]
+    return next((package.version for package in metadata.distributions(path=folders) if package.name in names), None)
 
 
 def install(name: str) -> Path:

@@ -124,9 +124,9 @@ def _pinned(pinning: Mapping[str, str]) -> str:
     """The meaning of the variables for a rank."""
     if pinning.get("I_MPI_PIN", "1").lower() in ("0", "no", "off", "disable"):
         return "ranks are not pinned (I_MPI_PIN=0), each may run on the whole host"
-    told = ", ".join(f"{name}={value}" for name, value in pinning.items())
+    settings = ", ".join(f"{name}={value}" for name, value in pinning.items())
     domain = pinning.get("I_MPI_PIN_DOMAIN", "auto").partition(":")[0]
     what = words.count(int(domain), "hardware thread") if domain.isdecimal() else _DOMAINS.get(domain)
     if what is None or "I_MPI_PIN_PROCESSOR_LIST" in pinning:
-        return f"ranks are pinned by {told}"
-    return f"each rank gets a domain of its own, {what} ({told or 'the default'}), while there are enough"
+        return f"ranks are pinned by {settings}"
+    return f"each rank gets a domain of its own, {what} ({settings or 'the default'}), while there are enough"

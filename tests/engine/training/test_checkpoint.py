@@ -127,9 +127,9 @@ def variables(*shapes):
     return [SimpleNamespace(shape=shape) for shape in shapes]
 
 
-def test_a_checkpoint_of_another_model_says_where_it_differs():
+def test_a_checkpoint_of_another_model_is_named():
     checkpoint.check(variables((3, 2), (2,)), SOME)
-    with pytest.raises(BadInput, match=r"it has 2 arrays of weights, this model has 1"):
+    with pytest.raises(BadInput, match=r"of another model: its weights have other shapes"):
         checkpoint.check(variables((3, 2)), SOME)
-    with pytest.raises(BadInput, match=r"run 7 is of another model: its weight 0 is 3x2, this model's is 4x2"):
+    with pytest.raises(BadInput, match=r"run 7 is of another model"):
         checkpoint.check(variables((4, 2), (2,)), SOME, "run 7")

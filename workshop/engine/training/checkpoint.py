@@ -137,24 +137,10 @@ def capture(model: Any, optimizer: Any, progress: Mapping[str, Any]) -> Checkpoi
 
 def check(weights: Sequence[Any], checkpoint: Checkpoint, name: str = NAME) -> None:
     """Check that a checkpoint belongs to a model with these weights. Raises BadInput."""
-    here = [tuple(weight.shape) for weight in weights]
-    saved_shapes = [array.shape for array in checkpoint.weights]
-    if here == saved_shapes:
-        return
-    if len(here) != len(saved_shapes):
-        difference = f"it has {len(saved_shapes)} arrays of weights, this model has {len(here)}"
-    else:
-        number = next(
-            number
-            for number, (shape, saved_shape) in enumerate(zip(here, saved_shapes, strict=True))
-            if shape != saved_shape
+    if [tuple(weight.shape) for weight in weights] != [array.shape for array in checkpoint.weights]:
+        raise BadInput(
+            f"{name} is of another model: its weights have other shapes; choose the model that it was trained with."
         )
-        difference = f"its weight {number} is {_shape(saved_shapes[number])}, this model's is {_shape(here[number])}"
-    raise BadInput(f"{name} is of another model: {difference}; choose the model that it was trained with.")
-
-
-def _shape(shape: Sequence[int]) -> str:
-    return "x".join(map(str, shape)) or "a number"
 
 
 def restore(model: Any, optimizer: Any, checkpoint: Checkpoint, name: str = NAME) -> None:

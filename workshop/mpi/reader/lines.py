@@ -45,10 +45,10 @@ def read_lines(text: str) -> CommandLine:
     other: list[str] = []
     for line in lines:
         if line.startswith("#SBATCH"):
-            slurm += _split(line.removeprefix("#SBATCH"))
+            slurm += split(line.removeprefix("#SBATCH"))
         if not line or line.startswith("#"):
             continue
-        words = _split(_DASH.sub(lambda dash: "-", line.removeprefix("$ ")))
+        words = split(_DASH.sub(lambda dash: "-", line.removeprefix("$ ")))
         if words[:1] == ["export"] and len(words) > 1 and all(_VARIABLE.fullmatch(word) for word in words[1:]):
             exported |= _variables(words[1:])
             continue
@@ -69,7 +69,7 @@ def read_lines(text: str) -> CommandLine:
     return command_line
 
 
-def _split(line: str) -> list[str]:
+def split(line: str) -> list[str]:
     try:
         return shlex.split(line)
     except ValueError as error:

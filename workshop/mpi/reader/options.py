@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from workshop.core.errors import BadInput
 from workshop.mpi import mpirun_rsh
-from workshop.mpi.reader.lines import CommandLine
+from workshop.mpi.reader.lines import CommandLine, split
 from workshop.mpi.reader.parsed_options import ParsedOptions, read_binding, read_mapping
 
 # Options that only one of the MPIs has, in its own spelling.
@@ -189,10 +189,7 @@ def _cpu_bind(reader: OptionReader, word: str, text: str | None) -> None:
 
 def _more(reader: OptionReader, word: str, value: str | None) -> None:
     """Options of mpirun inside an option of horovodrun."""
-    try:
-        words = shlex.split(reader.value(value))
-    except ValueError:
-        raise BadInput(f"{word.partition('=')[0]} has a quotation mark that is not closed.") from None
+    words = split(reader.value(value))
     inner = type(reader)(reader.options, words)
     inner.read()
     reader.options.unknown += words[inner.place :]

@@ -37,7 +37,7 @@ class RankBinding:
 class MappingReport:
     """A reader's result: bindings, and what the report tells of its hosts' machines.
 
-    `knows` names the fields of a rank that need no other source. `whole` says whether the report shows all hardware
+    `knows` names the fields of a rank that need no other source. `shows_machine` says whether the report shows all hardware
     threads of its hosts.
     """
 
@@ -45,7 +45,7 @@ class MappingReport:
     bindings: list[RankBinding] = field(default_factory=list)
     rows: dict[str, Rows] = field(default_factory=dict)
     knows: frozenset[str] = frozenset()
-    whole: bool = False
+    shows_machine: bool = False
 
 
 def wrong(line: int, what: str) -> BadInput:

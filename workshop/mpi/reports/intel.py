@@ -82,7 +82,7 @@ HERE = "localhost"
 
 def read(text: str) -> MappingReport | None:
     """The bindings in a text; None where there are none. Raises BadInput."""
-    report = MappingReport("MPICH's bindings", whole=True)
+    report = MappingReport("MPICH's bindings", shows_machine=True)
     for line, words in enumerate(text.split("\n"), 1):
         match = _LINE.search(words.rstrip())
         if not match:

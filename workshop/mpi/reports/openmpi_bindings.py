@@ -103,7 +103,7 @@ class _BindingsReader:
         if not bindings:
             return None
         if self.drawn:
-            return MappingReport(_VERSION_4, bindings, self.drawn, frozenset({"cores", "packages"}), whole=True)
+            return MappingReport(_VERSION_4, bindings, self.drawn, frozenset({"cores", "packages"}), shows_machine=True)
         placed = any(binding.packages for binding in bindings)  # in words that Open MPI 4 doesn't have
         return MappingReport(_VERSION_5 if placed else self.name, bindings, _rows(bindings), _knows(bindings))
 

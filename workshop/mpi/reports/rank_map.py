@@ -21,7 +21,7 @@ def place_ranks(
     for binding in sorted(bindings, key=lambda binding: binding.line):
         firsts.setdefault(binding.host, binding)
     hosts = {
-        host: _given(machine, report, binding) if machine else _Host(report.rows.get(host) or [])
+        host: _described_host(machine, report, binding) if machine else _Host(report.rows.get(host) or [])
         for host, binding in firsts.items()
     }
     knows = ("cores", "packages", "numa") if machine else report.knows
@@ -62,7 +62,7 @@ def _in_order(report: MappingReport) -> list[RankBinding]:
     return bindings
 
 
-def _given(machine: Mapping[str, Any], report: MappingReport, binding: RankBinding) -> _Host:
+def _described_host(machine: Mapping[str, Any], report: MappingReport, binding: RankBinding) -> _Host:
     """The units of the binding's host on the given machine, which is described for each host or once for all. Raises
     BadInput where that can't be the machine that the report is of."""
     machines = topology.machines(dict(machine))
@@ -72,7 +72,7 @@ def _given(machine: Mapping[str, Any], report: MappingReport, binding: RankBindi
     rows: Rows = sorted(machines[name]["units"], key=lambda row: (row["package"], row["core"], row["unit"]))
     reported = len(report.rows.get(binding.host) or [])
     # Units may be numbered with gaps.
-    if report.whole and reported not in (len(rows), max(row["unit"] for row in rows) + 1):
+    if report.shows_machine and reported not in (len(rows), max(row["unit"] for row in rows) + 1):
         size = words.count(len(rows), "hardware thread")
         raise wrong(binding.line, f"the report is of a machine with {reported} hardware threads, this one has {size}.")
     return _Host(rows, described=True)
