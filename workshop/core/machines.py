@@ -102,8 +102,8 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
         )
     if cores % numa or cores % l3 or (l3 % numa and numa % l3):
         raise BadInput(
-            f"{cores} cores of a package can't be shared out evenly over {numa} NUMA nodes and {l3} L3 caches; one of "
-            "these numbers should be a multiple of the other."
+            f"{cores} cores of a package can't be shared out evenly over {numa} NUMA nodes and {l3} L3 caches: it "
+            "should be a multiple of both, and one of these a multiple of the other."
         )
     if numa == 1:
         inside = f"[numa] l3:{l3} core:{cores // l3}"

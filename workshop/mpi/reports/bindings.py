@@ -37,8 +37,8 @@ class RankBinding:
 class MappingReport:
     """A reader's result: bindings, and what the report tells of its hosts' machines.
 
-    `knows` names the fields of a rank that need no other source. `shows_machine` says whether the report shows all hardware
-    threads of its hosts.
+    `knows` names the fields of a rank that need no other source. `shows_machine` says whether the report shows all
+    hardware threads of its hosts.
     """
 
     name: str
