@@ -45,7 +45,8 @@ def _view(session: SessionRecord | None, identity: Identity) -> None:
 def _horovod(identity: Identity) -> None:
     """How far Horovod is, while it isn't built."""
     build = horovod.build()
-    words = str(build) if identity.role == "instructor" else build.brief
+    learners_words = f"Training exchanges gradients with MPI. Horovod: {build.obstacle}."  # without the owner's paths
+    words = str(build) if identity.role == "instructor" else learners_words
     st.info(frame.plain(words), icon=":material/build:" if build.state == "running" else ":material/info:")
 
 

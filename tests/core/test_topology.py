@@ -67,64 +67,47 @@ def put(file: Path, text: str) -> None:
     file.write_text(text + "\n")
 
 
-def dump(root: Path, rows: Sequence[Mapping[str, int]], masks: bool) -> Path:
-    """What Linux tells of a machine: caches are dies, whose cores have the same numbers in every die. `masks`: as old
-    kernels do, with neither lists nor numbers of dies."""
+def dump(root: Path, rows: Sequence[Mapping[str, int]], old: bool) -> Path:
+    """What Linux tells of a machine: caches are dies, whose cores have the same numbers in every die. `old`: as old
+    kernels do, in other words and without numbers of dies."""
 
-    def names(folder: Path, name: str, listed: str, some: Iterable[int]) -> None:
-        mask = sum(1 << unit for unit in some)
-        words = [f"{mask >> 32 * place & 0xFFFFFFFF:08x}" for place in reversed(range(3))]
-        if masks:
-            put(folder / name, ",".join(words))
-        else:
-            put(folder / listed, ",".join(map(str, sorted(some))))
+    def names(file: Path, some: Iterable[int]) -> None:
+        put(file, ",".join(map(str, sorted(some))))
 
     def like(row: Mapping[str, int], key: str) -> list[int]:
         return [other["unit"] for other in rows if other[key] == row[key]]
 
+    names(root / "cpu/online", [row["unit"] for row in rows])
     for row in rows:
         folder = root / f"cpu/cpu{row['unit']}"
         about, cache = folder / "topology", folder / "cache/index3"
         put(about / "physical_package_id", f"{9 - row['package']}")
         die = sorted({other["core"] for other in rows if other["l3"] == row["l3"]})
         put(about / "core_id", f"{99 - die.index(row['core'])}")
-        names(about, "core_siblings", "package_cpus_list", like(row, "package"))
-        names(about, "thread_siblings", "core_cpus_list", like(row, "core"))
-        if not masks:
+        names(about / ("core_siblings_list" if old else "package_cpus_list"), like(row, "package"))
+        names(about / ("thread_siblings_list" if old else "core_cpus_list"), like(row, "core"))
+        if not old:
             put(about / "die_id", f"{row['l3']}")
         put(cache / "level", "3")
         put(cache / "type", "Unified")
-        names(cache, "shared_cpu_map", "shared_cpu_list", like(row, "l3"))
-        names(root / f"node/node{40 - row['numa']}", "cpumap", "cpulist", like(row, "numa"))
+        names(cache / "shared_cpu_list", like(row, "l3"))
+        names(root / f"node/node{40 - row['numa']}/cpulist", like(row, "numa"))
     return root
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(renumbered().filter(lambda described: max(row["unit"] for row in described.units) < 96), st.booleans())
-def test_a_dump_and_lstopos_file_of_a_machine_tell_the_same(
-    described: machines.MachineDescription, masks: bool
-) -> None:
+def test_a_dump_and_lstopos_file_of_a_machine_tell_the_same(described: machines.MachineDescription, old: bool) -> None:
     """Whatever numbers the firmware gives to packages, cores and units: hwloc's logical numbers are those of lstopo."""
     with tempfile.TemporaryDirectory() as folder:
-        assert topology.machine(dump(Path(folder), described.units, masks))["units"] == described.units
+        assert topology.machine(dump(Path(folder), described.units, old))["units"] == described.units
 
 
 def test_cores_of_two_dies_that_share_their_numbers(tmp_path: Path) -> None:
     """4 packages x 2 dies x 6 cores, where the cores of each die count from 0: by numbers alone they would be 24."""
     rows = machines.synthetic("4x12", numa=2, l3=2).units
-    units = topology.machine(dump(tmp_path, rows, masks=True))["units"]
+    units = topology.machine(dump(tmp_path, rows, old=True))["units"]
     assert units == rows and len({row["core"] for row in units}) == 48
-
-
-def test_cores_of_amds_compute_units_are_no_hardware_threads(tmp_path: Path) -> None:
-    """Linux calls the two cores of a unit siblings, but numbers them apart; hwloc counts 64 cores, too."""
-    rows = [row | {"core": row["unit"]} for row in machines.synthetic("4x8x2", l3=2).units]
-    dump(tmp_path, rows, masks=True)
-    for row in rows:
-        pair = 3 << row["unit"] // 2 * 2
-        siblings = ",".join(f"{pair >> 32 * place & 0xFFFFFFFF:08x}" for place in (1, 0))
-        put(tmp_path / f"cpu/cpu{row['unit']}/topology/thread_siblings", siblings)
-    assert topology.machine(tmp_path)["units"] == rows
 
 
 def test_a_container_that_hides_sys(tmp_path: Path) -> None:

@@ -8,9 +8,6 @@ import sys
 
 import pytest
 
-from workshop.core.errors import BadInput
-from workshop.engine.tensorflow import tensorflow
-
 CODE = """
 import json, sys
 from workshop.engine.tensorflow import tensorflow
@@ -34,13 +31,6 @@ from sklearn.datasets import load_digits
 digits = len(load_digits().target)
 print(json.dumps([lean, sliced, is_regressor(regressor), digits, there(), hasattr(pandas, "read_csv")]))
 """
-
-
-@pytest.mark.parametrize(("name", "value"), [("KERAS_BACKEND", "jax"), ("TF_USE_LEGACY_KERAS", "1")])
-def test_another_keras_is_refused_by_name(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, value)
-    with pytest.raises(BadInput, match=f"{name} is '{value}'"):
-        tensorflow()
 
 
 @pytest.mark.real

@@ -67,7 +67,7 @@ def test_how_far_it_is(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     (folder / "end.json").write_text(json.dumps({"failed": "Horovod can't be built: no g++."}))
     failed = horovod.build()
     assert failed == Build("failed", "Horovod can't be built: no g++.")
-    assert "no g++" in str(failed) and "no g++" not in failed.brief, "its words name paths of whoever installed it"
+    assert "no g++" in str(failed)
     monkeypatch.setattr(horovod, "library", lambda: tmp_path / "mpi_lib.so")
     (folder / "end.json").write_text(json.dumps({"built": horovod.key()}))
     assert horovod.build() == Build("built") and horovod.build().obstacle is None
@@ -77,12 +77,3 @@ def test_how_far_it_is(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert horovod.build() == Build("failed", "No g++."), "the library there is an old one"
     (folder / "end.json").write_text("[half a docu")
     assert horovod.build() == Build("built"), "somebody else built it, like uv"
-
-
-def test_what_somebody_else_built_counts_for_its_settings(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(horovod, "library", lambda: tmp_path / "mpi_lib.so")
-    assert horovod.build() == Build("built"), "by uv"
-    monkeypatch.setattr(horovod, "key", lambda: "of newer settings")
-    assert horovod.build() == Build("pending"), "the library is still that of the settings before"

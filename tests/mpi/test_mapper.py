@@ -289,7 +289,7 @@ def test_ranks_run_where_they_were_predicted(values: dict[str, Any]) -> None:
 def test_intel_mpi_has_rules_and_no_prediction() -> None:
     found = mapper.predict(EXAMPLE.model_copy(update={"mpi": "intelmpi"}), machines.read("2x4x2"))
     assert found.rank_map is None and found.refused is None and found.machine is not None
-    assert "can't map an invented machine" in (found.note or "")
+    assert "can't be asked without starting ranks" in (found.note or "")
     assert "By its documented rules: ranks 0 and 1 on hostA" in (found.note or "")
     assert "I_MPI_PIN_DOMAIN=4" in (found.note or "")
     own = Placement(mpi="intelmpi", ranks=2, environment={"I_MPI_PIN_DOMAIN": "socket"})

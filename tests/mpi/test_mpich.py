@@ -13,7 +13,7 @@ from tests.mpi.ranks import CORES, kill, report
 from tests.support import need
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.mpi import intelmpi, module_of, mpich
+from workshop.mpi import intelmpi, mapper, module_of, mpich
 from workshop.mpi.implementations import implementation
 
 HOSTS = [{"name": name, "slots": 2} for name in ("hostA", "hostB", "hostC")]
@@ -57,9 +57,9 @@ def test_a_killed_rank_ends_all_and_no_rank_is_blamed(installed, victim):
 
 @pytest.mark.real
 def test_the_mapper_is_asked_beforehand(installed):
-    mpich.check(Placement(mpi="mpich", ranks=2), CORES)
+    mapper.check(Placement(mpi="mpich", ranks=2))
     with pytest.raises(BadInput) as error:
-        mpich.check(Placement(mpi="mpich", ranks=2, cores_per_rank=CORES + 1, bind_to="core"), CORES)
+        mapper.check(Placement(mpi="mpich", ranks=2, cores_per_rank=CORES + 1, bind_to="core"))
     first, *words = str(error.value).splitlines()
     assert first == "MPICH refuses this placement, in its own words:"
     assert words == [f'mapping option "core:{CORES + 1}" larger than total system size']
@@ -69,7 +69,7 @@ def test_the_mapper_is_asked_beforehand(installed):
 def test_without_a_prefix_it_says_how_to_get_one(workshop_home, module):
     mpi = name(module)
     sentence = f"{implementation(mpi).title} is not installed; `workshop mpi install {mpi}` does that"
-    for call in (module.launcher, module.environment, lambda: module.check(Placement(mpi=mpi), 2)):
+    for call in (module.launcher, module.environment, lambda: mapper.check(Placement(mpi=mpi))):
         with pytest.raises(BadInput, match=sentence):
             call()
     assert module_of(mpi) is module

@@ -46,7 +46,7 @@ def test_a_good_deck() -> None:
 @settings(max_examples=30, deadline=None)
 @given(decks())
 def test_what_is_written_reads_as_the_same_deck(deck: Deck) -> None:
-    document = yaml_files.document(*yaml_files.compose(dump(deck), reader.DEEPEST_LEVEL))
+    document = yaml_files.document(*yaml_files.compose(dump(deck)))
     assert Deck.model_validate(document) == deck
     try:
         assert parse(dump(deck), "d.yaml") == deck
@@ -131,7 +131,6 @@ questions:
         ("deck: d\n\ttitle: t\n", 2, "the file is no YAML"),
         ("deck: &x d\ntitle: *x\n", 2, "an alias (*name)"),
         ("deck: !!python/object/apply:os.system [ls]\n", 1, "could not determine a constructor"),
-        ("a: " + "{b: " * 30 + "1" + "}" * 30, None, "nested too deeply; a deck has 12 levels at most"),
         ("[" * 5000, None, "nested too deeply"),
         ("deck: !!int " + "9" * 5000, None, "the file is no YAML"),
     ],

@@ -41,7 +41,7 @@ def test_decks_of_the_labs_name_the_schema_and_keep_to_it(path: Any) -> None:
 
 
 def document(text: str) -> Any:
-    return yaml_files.document(*yaml_files.compose(text, reader.DEEPEST_LEVEL))
+    return yaml_files.document(*yaml_files.compose(text))
 
 
 @pytest.mark.parametrize(

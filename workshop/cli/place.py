@@ -95,10 +95,7 @@ def _machine(text: str) -> str:
     file = Path(text)
     try:
         if file.suffix == ".xml" or file.is_file():
-            from workshop.core.machines import LARGEST_FILE
-
-            with file.open("rb") as opened:
-                return opened.read(LARGEST_FILE + 1).decode()
+            return file.read_text("utf-8")
     except UnicodeDecodeError:
         raise BadInput(f"{file} is no text; it should be what lstopo writes as XML.") from None
     except (OSError, ValueError) as error:

@@ -29,14 +29,10 @@ def check(folder: Path, what: str, needed: int = NEEDED) -> None:
     """Raise NoRoom where a folder's disk has less than `needed` bytes left for `what`."""
     free = shutil.disk_usage(folder).free
     if free < needed:
-        raise NoRoom(_sentence(folder, what, needed, free))
-
-
-def _sentence(folder: Path, what: str, needed: int, free: int) -> str:
-    return (
-        f"There is no room left in {folder}: {what} needs {size(needed)} there, and {size(free)} are free; free some "
-        "space on that disk, or set WORKSHOP_HOME to a folder on another one."
-    )
+        raise NoRoom(
+            f"There is no room left in {folder}: {what} needs {size(needed)} there, and {size(free)} are free; free "
+            "some space on that disk, or set WORKSHOP_HOME to a folder on another one."
+        )
 
 
 class Reserve:
@@ -52,14 +48,8 @@ class Reserve:
             check(self._folder, "a run", LEAST_FREE)
             return
         check(self._folder, "a run")
-        try:
-            with open(self._file, "wb") as file:
-                os.posix_fallocate(file.fileno(), 0, RESERVE)
-        except OSError as error:
-            self.release()
-            if not is_full(error):
-                raise
-            raise NoRoom(_sentence(self._folder, "a run", NEEDED, 0)) from None
+        with open(self._file, "wb") as file:
+            os.posix_fallocate(file.fileno(), 0, RESERVE)
 
     def release(self) -> None:
         """Give the bytes back."""

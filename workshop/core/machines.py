@@ -2,8 +2,6 @@
 
 A description is what `core.topology` makes of this machine, with an empty host name: logical numbers, unique on
 the host. It comes with the text from which hwloc can simulate the machine, so that an MPI's mapper can answer for it.
-
-Reads a machine from a file that lstopo wrote.
 """
 
 from __future__ import annotations
@@ -20,6 +18,11 @@ from workshop.core import topology
 from workshop.core.errors import BadInput
 from workshop.core.words import count, quoted
 
+KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
+MOST_UNITS = 2048
+UNNAMED = "A machine"  # of which lstopo's file doesn't tell the model
+_RIGHT = "it should be what lstopo writes as XML"
+_ROOTS = ("Machine", "System", "NUMANode", "Node")  # hwloc's first version left out a machine of one NUMA node
 _SHAPE = re.compile(r"(\d{1,4})\s*[x×]\s*(\d{1,4})(?:\s*[x×]\s*(\d{1,4}))?", re.I)
 _EXPECTED = (
     "it should be the word this (for this machine); numbers of packages, cores of each and hardware threads of each "
@@ -51,9 +54,9 @@ class MachineDescription:
         units: list[Mapping[str, Any]] = self.machine["units"]
         return units
 
-    def count(self, what: str) -> int:
-        """How many of `unit`, `core`, `l3`, `numa` or `package` there are."""
-        return len({row[what] for row in self.units})
+    def count(self, resource: str) -> int:
+        """How many cores, packages and so on there are; a resource is called as in a placement, or as in `units`."""
+        return len({row[KEYS.get(resource, resource)] for row in self.units})
 
     def as_hosts(self, names: Iterable[str]) -> dict[str, Any]:
         """The machine of a run on these hosts (at least one), which are all alike."""
@@ -97,13 +100,10 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
             f"{shape.strip()} has {packages * cores * threads} processing units; machines here have at most "
             f"{MOST_UNITS}."
         )
-    for number, what in ((numa, "NUMA nodes"), (l3, "L3 caches")):
-        if cores % number:
-            raise BadInput(f"{cores} cores of a package can't be shared out evenly over {number} {what}.")
-    if l3 % numa and numa % l3:
+    if cores % numa or cores % l3 or (l3 % numa and numa % l3):
         raise BadInput(
-            f"{numa} NUMA nodes and {l3} L3 caches of a package don't lie in each other; one should be a multiple of "
-            "the other."
+            f"{cores} cores of a package can't be shared out evenly over {numa} NUMA nodes and {l3} L3 caches: it "
+            "should be a multiple of both, and one of these a multiple of the other."
         )
     if numa == 1:
         inside = f"[numa] l3:{l3} core:{cores // l3}"
@@ -132,42 +132,24 @@ def synthetic(shape: str, numa: int = 1, l3: int = 1) -> MachineDescription:
 
 def from_lstopo(text: str) -> MachineDescription:
     """A machine from the text of a file that lstopo wrote (`lstopo machine.xml`). Raises BadInput."""
-    machine = read_lstopo(text)
-    units = count(len(machine["units"]), "unit")
-    name = f"a machine of {units}" if machine["model"] == UNNAMED else f"{machine['model']}, {units}"
-    return MachineDescription(name, machine, xml=text)
-
-
-MOST_UNITS = 2048
-MOST_NODES = 512
-LARGEST_FILE = 8 << 20  # characters
-LARGEST_UNIT = (1 << 16) - 1  # the operating system's number of a unit or a node
-LONGEST_SET = 11 * ((LARGEST_UNIT + 1) // 32)  # characters: 0xffffffff, for every 32 units
-UNNAMED = "A machine"  # of which the file doesn't tell the model
-RIGHT = "it should be what lstopo writes as XML"
-_ROOTS = ("Machine", "System", "NUMANode", "Node")  # hwloc's first version left out a machine of one NUMA node
-
-
-def read_lstopo(text: str) -> dict[str, Any]:
-    """The machine in the text of a file, as `topology.machine` describes one, host "". Raises BadInput."""
-    if len(text) > LARGEST_FILE:
-        raise BadInput(f"This file is larger than {LARGEST_FILE >> 20} MB; lstopo writes far less of one machine.")
     try:
         # As bytes: a declaration of an encoding is an error in text that is decoded already.
         root = fromstring(text.encode())
     except (ElementTree.ParseError, ValueError, LookupError) as error:
-        raise BadInput(f"This is no XML that can be read ({error}); {RIGHT}.") from None
+        raise BadInput(f"This is no XML that can be read ({error}); {_RIGHT}.") from None
     top = [child for child in root if child.tag == "object"]
     if root.tag != "topology" or len(top) != 1 or top[0].get("type") not in _ROOTS:
-        raise BadInput(f"This XML doesn't describe a machine's topology: {RIGHT}.")
+        raise BadInput(f"This XML doesn't describe a machine's topology: {_RIGHT}.")
     try:
         walk = _Walk(top[0])
         walk.object(top[0], {})
     except ValueError as error:
-        raise BadInput(f"This topology has a number that can't be read ({error}); {RIGHT}.") from None
-    except RecursionError:
-        raise BadInput(f"Objects of this topology lie too deep in each other; {RIGHT}.") from None
-    return {"host": "", "model": _model(top[0]), "memory_bytes": walk.memory or None, "units": walk.machine_units()}
+        raise BadInput(f"This topology has a number that can't be read ({error}); {_RIGHT}.") from None
+    model, rows = _model(top[0]), walk.machine_units()
+    machine = {"host": "", "model": model, "memory_bytes": walk.memory or None, "units": rows}
+    units = count(len(rows), "unit")
+    name = f"a machine of {units}" if model == UNNAMED else f"{model}, {units}"
+    return MachineDescription(name, machine, xml=text)
 
 
 class _Walk:
@@ -175,7 +157,6 @@ class _Walk:
 
     def __init__(self, top: ElementTree.Element) -> None:
         self.units: list[dict[str, Any]] = []  # in logical order, with the objects that they lie in
-        self.numbers: set[int] = set()
         self.packages: list[int] = []  # also those without an allowed unit, which Open MPI counts
         self.nodes: list[tuple[int, int]] = []  # a NUMA node's place in the file, and its set of units as bits
         self.memory = 0
@@ -196,26 +177,15 @@ class _Walk:
         elif kind == "Core":
             inside = {**inside, "core": self.seen}
         elif kind in ("NUMANode", "Node"):
-            number = _number(element, "NUMA node") if "os_index" in element.attrib else None
-            if len(self.nodes) >= MOST_NODES:
-                raise BadInput(f"This topology has more than {MOST_NODES} NUMA nodes.")
-            if number is None or self.allowed_nodes >> number & 1:
+            if "os_index" not in element.attrib or self.allowed_nodes >> int(element.attrib["os_index"]) & 1:
                 self.nodes.append((self.seen, _bits(element.get("cpuset", "0x0"))))
                 self.memory += int(element.get("local_memory", 0))
         elif kind == "PU":
-            self._unit(element, inside)
+            number = int(element.get("os_index", ""))
+            if self.allowed >> number & 1:
+                self.units.append({"unit": number, "core": -self.seen, "package": 0, "l3": 0, **inside})
         for child in element.findall("object"):
             self.object(child, inside)
-
-    def _unit(self, element: ElementTree.Element, inside: Mapping[str, int]) -> None:
-        number = _number(element, "processing unit (PU)")
-        if len(self.numbers) >= MOST_UNITS:
-            raise BadInput(f"This topology has more than {MOST_UNITS} processing units.")
-        if number in self.numbers:
-            raise BadInput(f"Processing unit {number} is in this topology twice.")
-        self.numbers.add(number)
-        if self.allowed >> number & 1:
-            self.units.append({"unit": number, "core": -self.seen, "package": 0, "l3": 0, **inside})
 
     def machine_units(self) -> list[dict[str, int]]:
         """All units with hwloc's logical numbers, in order of their own."""
@@ -227,29 +197,17 @@ class _Walk:
         numbers: dict[str, dict[int | None, int]] = {}
         for what in ("core", "package", "numa", "l3"):
             counted = self.packages if what == "package" else []
-            order = dict.fromkeys(
-                [*counted, *(unit[what] for unit in self.units)]
-            )  # as they come in the file: logical order
+            order = dict.fromkeys([*counted, *(unit[what] for unit in self.units)])  # of the file: logical order
             # Units whose NUMA node isn't allowed have none; they get a number behind those of hwloc's nodes.
             numbers[what] = {key: number for number, key in enumerate(sorted(order, key=lambda key: key is None))}
         rows = [{"unit": unit["unit"], **{what: numbers[what][unit[what]] for what in numbers}} for unit in self.units]
         return sorted(rows, key=lambda row: row["unit"])
 
 
-def _number(element: ElementTree.Element, what: str) -> int:
-    """A number that the operating system gives. Raises BadInput for a number near 2^32, up to which hwloc would
-    count."""
-    if not 0 <= int(element.get("os_index", -1)) <= LARGEST_UNIT:
-        raise BadInput(f"A {what} of this topology has no number (os_index) up to {LARGEST_UNIT}.")
-    return int(element.get("os_index", -1))
-
-
 def _bits(cpuset: str) -> int:
     """hwloc's set of units, words of 32 bits with the highest first, as one number; -1 for all units."""
     if cpuset == "all" or "..." in cpuset:  # all units from some number on: 0xf...f
         return -1
-    if len(cpuset) > LONGEST_SET:
-        raise ValueError(f"a set of units has {len(cpuset):,} characters")
     return sum(int(word or "0", 16) << 32 * place for place, word in enumerate(reversed(cpuset.split(","))))
 
 

@@ -145,8 +145,6 @@ def _groups(root: Path) -> Iterator[tuple[Path, _Files]]:
         for mount in mounts:
             # What is mounted may have no name: nothing between two spaces.
             mount_words, type_words = (half.split(" ") for half in (mount + " - ").split(" - ")[:2])
-            if len(mount_words) < 5 or len(type_words) < 3:  # what no kernel writes
-                continue
             (base, point), kind_of_mount, options = mount_words[3:5], type_words[0], type_words[2]
             if kind_of_mount == kind and (not controllers or "memory" in options.split(",")):
                 top = root / point.lstrip("/")

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from workshop.core.errors import BadInput, bad_input
+from workshop.core.words import count
 
 USUAL_MPI = "openmpi"  # where nobody names another one; the registry knows which MPIs there are
 Resource = Literal["auto", "slot", "hwthread", "core", "l3cache", "numa", "package", "node"]
@@ -25,9 +26,8 @@ THREAD_VARIABLES = (
 )
 # By which Open MPI's ranks are told to poll (0) or to yield (1) while they wait.
 POLLING = "OMPI_MCA_mpi_yield_when_idle"
-LARGEST_ENVIRONMENT = 64 << 10  # bytes; the kernel starts no program with 128 kB in one variable
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SLOTS = re.compile(r"[1-9][0-9]{0,3}")
+_POSITIVE = re.compile(r"0*[1-9][0-9]{0,3}")
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"  # RFC 1123, section 2.1
 _HOST = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(\.{_LABEL})*")
 
@@ -85,9 +85,6 @@ class Placement(BaseModel):
                 raise ValueError(f"{name!r} is not the name of a variable")
             if "\0" in value or "\n" in value:
                 raise ValueError(f"{name} has a value of more than one line")
-        size = sum(len(f"{name}={value}".encode("utf-8", "surrogatepass")) for name, value in environment.items())
-        if size > LARGEST_ENVIRONMENT:
-            raise ValueError(f"its variables have {size:,} bytes together; at most {LARGEST_ENVIRONMENT:,} can be set")
         return dict(sorted(environment.items()))
 
     @model_validator(mode="after")
@@ -97,11 +94,9 @@ class Placement(BaseModel):
                 f"per_resource is {self.per_resource}, but of which resource? map_by should be one of hwthread, "
                 "core, l3cache, numa, package, node"
             )
-        names: set[str] = set()
-        for host in self.hosts:
-            if host.name in names:
-                raise ValueError(f"host {host.name} is named twice; give it all its slots at once")
-            names.add(host.name)
+        names = [host.name for host in self.hosts]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"host {twice} is named twice; give it all its slots at once")
         slots = sum(host.slots for host in self.hosts)
         if self.hosts and self.ranks > slots and not self.oversubscribe:
             raise ValueError(f"ranks is {self.ranks}, but the hosts have {slots} slots together")
@@ -122,30 +117,38 @@ class Placement(BaseModel):
     def threads_per_rank(self) -> int:
         return self.threads or self.cores_per_rank
 
+    def scarce(self, cores: int) -> bool:
+        """Whether ranks of this machine, which has so many cores, can't have the cores that they ask for."""
+        return not self.hosts and self.ranks * self.cores_per_rank > cores
+
+    def binding(self, cores: int) -> Binding:
+        """The binding of ranks, with the meaning of `auto` on a machine of so many cores."""
+        if self.bind_to != "auto":
+            return self.bind_to
+        if self.scarce(cores) and self.per_resource is None and self.cores_per_rank == 1:
+            return "none"
+        return "hwthread" if self.map_by == "hwthread" else "core"
+
     def rank_environment(self) -> dict[str, str]:
         """The variables of every rank. Variables that the user named replace the threads' variables."""
         return dict.fromkeys(THREAD_VARIABLES, str(self.threads_per_rank)) | self.environment
 
     def describe(self) -> str:
         """A few words for a queue or a table: `2 ranks × 1 thread, by core`."""
-
-        def count(n: int, word: str) -> str:
-            return f"{n} {word}{'s' if n != 1 else ''}"
-
-        words = [f"{count(self.ranks, 'rank')} × {count(self.threads_per_rank, 'thread')}"]
+        parts = [f"{count(self.ranks, 'rank')} × {count(self.threads_per_rank, 'thread')}"]
         if self.per_resource is not None:
-            words.append(f"{self.per_resource} per {self.map_by}")
+            parts.append(f"{self.per_resource} per {self.map_by}")
         elif self.map_by != "auto":
-            words.append(f"by {self.map_by}")
+            parts.append(f"by {self.map_by}")
         if self.oversubscribe:
-            words.append("cores shared")
+            parts.append("cores shared")
         if self.bind_to != "auto":
-            words.append("unbound" if self.bind_to == "none" else f"bound to {self.bind_to}")
+            parts.append("unbound" if self.bind_to == "none" else f"bound to {self.bind_to}")
         if self.hosts:
-            words.append(f"on {', '.join(host.name for host in self.hosts)}")
+            parts.append(f"on {', '.join(host.name for host in self.hosts)}")
         if self.mpi != USUAL_MPI:
-            words.append(self.mpi)
-        return ", ".join(words)
+            parts.append(self.mpi)
+        return ", ".join(parts)
 
 
 MOST_HOSTS = 256
@@ -167,10 +170,12 @@ def hosts_from(text: str) -> tuple[Host, ...]:
         raise BadInput(f"There are {len(slots)} hosts; a placement takes at most {MOST_HOSTS}.")
     if not slots:
         raise BadInput("There is no host in what was given for the hosts; it should be like hostA:2,hostB:2.")
-    try:
-        return tuple(Host(name=name, slots=count) for name, count in slots.items())
-    except ValidationError as error:
-        raise bad_input(error, "the hosts") from error
+    return tuple(Host(name=name, slots=number) for name, number in slots.items())
+
+
+def positive(text: str) -> int | None:
+    """The number from 1 to 1024 that a text is; None where it is none."""
+    return int(text) if _POSITIVE.fullmatch(text) and int(text) <= 1024 else None
 
 
 def _host(word: str, where: str) -> tuple[str, int]:
@@ -186,7 +191,7 @@ def _host(word: str, where: str) -> tuple[str, int]:
             raise BadInput(f"{where}{setting!r} can't follow host {name}; it should be like `hostA slots=2`.")
     if not _HOST.fullmatch(name):
         raise BadInput(f"{where}{name!r} is not a host name; hosts should be like hostA:2,hostB:2.")
-    if not _SLOTS.fullmatch(slots) or int(slots) > 1024:
+    if not positive(slots):
         raise BadInput(f"{where}host {name} has {slots[:40]!r} slots; it should be a number from 1 to 1024.")
     return name, int(slots)
 

@@ -72,17 +72,15 @@ def measure(rank: int, local_rank: int, threads: ThreadUnits | None = None) -> d
     """A report of this rank: host, pid, allowed units with their cores, packages and NUMA nodes, and threads."""
     threads = threads or ThreadUnits()
     threads.look()
-    units = sorted(os.sched_getaffinity(0))
+    units = os.sched_getaffinity(0)
     rows = [row for row in topology.machine()["units"] if row["unit"] in units]
     return {
         "rank": rank,
         "host": socket.gethostname(),
         "local_rank": local_rank,
         "pid": os.getpid(),
-        "units": units,
-        "cores": sorted({row["core"] for row in rows}),
-        "packages": sorted({row["package"] for row in rows}),
-        "numa": sorted({row["numa"] for row in rows}),
+        **topology.places(rows),
+        "units": sorted(units),
         "threads": threads.as_json(),
     }
 

@@ -12,12 +12,10 @@ from typing import Any
 SYSTEM = Path("/sys/devices/system")
 # Files that name all units of a unit's package, core and so on, in the words of new kernels and of old ones.
 _SETS = {
-    "drawer": ("drawer_cpus", "drawer_siblings"),
-    "book": ("book_cpus", "book_siblings"),
-    "package": ("package_cpus", "core_siblings"),
-    "die": ("die_cpus",),
-    "cluster": ("cluster_cpus",),
-    "core": ("core_cpus", "thread_siblings"),
+    "package": ("package_cpus_list", "core_siblings_list"),
+    "die": ("die_cpus_list",),
+    "cluster": ("cluster_cpus_list",),
+    "core": ("core_cpus_list", "thread_siblings_list"),
 }
 
 
@@ -30,13 +28,6 @@ def parse_cpu_list(text: str) -> list[int]:
     return units
 
 
-def parse_cpu_mask(text: str) -> list[int]:
-    """Linux's mask of processing units (`00000001,0000000f`, the highest 32 first) as numbers. Raises ValueError for
-    anything else."""
-    bits = int("".join(word.zfill(8) for word in text.strip().split(",")) or "0", 16)
-    return [unit for unit in range(bits.bit_length()) if bits >> unit & 1]
-
-
 def _read(path: Path, default: str = "") -> str:
     try:
         return path.read_text().strip(" \n\0")
@@ -44,22 +35,15 @@ def _read(path: Path, default: str = "") -> str:
         return default
 
 
-def _units(folder: Path, *names: tuple[str, str]) -> list[int]:
-    """The units in the first of these pairs of files that exists: a mask, which hwloc reads, or a list."""
-    for masked, listed in names:
-        if text := _read(folder / masked):
-            return parse_cpu_mask(text)
-        if text := _read(folder / listed):
-            return parse_cpu_list(text)
-    return []
+def _units(folder: Path, *names: str) -> list[int]:
+    """The units in the first of these lists that exists."""
+    return next((parse_cpu_list(text) for name in names if (text := _read(folder / name))), [])
 
 
 def _logical(online: Iterable[int], levels: Iterable[Mapping[int, Hashable]]) -> list[int]:
     """The units in hwloc's logical order. Each level (packages, caches, cores) gives every unit a key; units with the
     same key stay together, and groups are ordered by their lowest unit."""
-    around: dict[int, set[tuple[int, int]]] = {
-        unit: set() for unit in online
-    }  # minus the size of each object, its lowest
+    around: dict[int, set[tuple[int, int]]] = {unit: set() for unit in online}  # minus an object's size, its lowest
     for level in levels:
         objects: dict[Hashable, list[int]] = {}
         for unit in around:
@@ -77,31 +61,24 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
 
     Where /sys tells nothing (a container may hide it), every unit is a core of its own in one package.
     """
-    online = parse_cpu_list(_read(system / "cpu/online")) or _described(system) or sorted(os.sched_getaffinity(0))
+    online = parse_cpu_list(_read(system / "cpu/online")) or sorted(os.sched_getaffinity(0))
     numa: dict[int, Hashable] = {}
     for node in system.glob("node/node[0-9]*"):
-        numa |= dict.fromkeys(_units(node, ("cpumap", "cpulist")), int(node.name.removeprefix("node")))
+        numa |= dict.fromkeys(_units(node, "cpulist"), int(node.name.removeprefix("node")))
     parts: dict[str, dict[int, Hashable]] = {what: {} for what in _SETS}
     caches: dict[int, dict[int, Hashable]] = {}  # by level
-    named = {unit: _read(system / f"cpu/cpu{unit}/topology/core_id") for unit in online}
     for unit in online:
         folder = system / f"cpu/cpu{unit}"
         # Numbers of cores can be the same in another die, and numbers of dies in another package: who is in it counts.
         package = max(int(_read(folder / "topology/physical_package_id", "0")), 0)
         die = (package, _read(folder / "topology/die_id"))
-        ids: dict[str, Hashable] = {
-            "package": package,
-            "die": die,
-            "core": (die, named[unit] or f"unit {unit}"),
-        }
+        core = _read(folder / "topology/core_id") or f"unit {unit}"
+        ids: dict[str, Hashable] = {"package": package, "die": die, "core": (die, core)}
         for what, names in _SETS.items():
-            members = _units(folder / "topology", *((name, f"{name}_list") for name in names))
-            if what == "core":  # AMD's compute units are pairs of cores, which Linux calls siblings
-                members = [other for other in members if named.get(other) == named[unit]]
-            parts[what][unit] = min(members, default=ids.get(what))
+            parts[what][unit] = min(_units(folder / "topology", *names), default=ids.get(what))
         for cache in folder.glob("cache/index[0-9]*"):
             if _read(cache / "type") != "Instruction":
-                shared = _units(cache, ("shared_cpu_map", "shared_cpu_list"))
+                shared = _units(cache, "shared_cpu_list")
                 caches.setdefault(int(_read(cache / "level", "0")), {})[unit] = min(shared, default=unit)
 
     last = max(caches, default=0)
@@ -123,10 +100,11 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
     }
 
 
-def _described(system: Path) -> list[int]:
-    """The units that have a description, where no file says which are online."""
-    numbers_text = (folder.parent.name.removeprefix("cpu") for folder in system.glob("cpu/cpu[0-9]*/topology"))
-    return sorted(int(number) for number in numbers_text if number.isdecimal())
+def places(units: Iterable[Mapping[str, int]]) -> dict[str, list[int]]:
+    """The numbers of these units, and of the cores, packages and NUMA nodes in which they lie."""
+    rows = list(units)
+    keys = {"units": "unit", "cores": "core", "packages": "package", "numa": "numa"}
+    return {name: sorted({row[key] for row in rows}) for name, key in keys.items()}
 
 
 def together(described: Iterable[dict[str, Any]]) -> dict[str, Any]:

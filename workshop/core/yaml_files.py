@@ -22,10 +22,6 @@ class Unreadable(Exception):
         self.line = line
 
 
-class TooDeep(Unreadable):
-    """A text is nested too deeply."""
-
-
 def read_bytes(path: Path, largest: int, too_large: str) -> bytes:
     """A file of at most `largest` bytes. Raises BadInput with one sentence, which is `too_large` for a larger one."""
     try:
@@ -50,10 +46,10 @@ def read_text(path: Path, largest: int, what: str) -> str:
         raise BadInput(f"{path} is no text; it should be {what}'s YAML file.") from None
 
 
-def compose(text: str, deepest: int) -> tuple[yaml.Node | None, Loader]:
+def compose(text: str) -> tuple[yaml.Node | None, Loader]:
     """The nodes of a text with their lines, and the loader that makes a document of them. Raises Unreadable."""
     with _readable_errors():
-        loader = Loader(text, deepest)
+        loader = Loader(text)
         return loader.get_single_node(), loader
 
 
@@ -106,7 +102,7 @@ def _readable_errors() -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise TooDeep("is nested too deeply") from None
+        raise Unreadable("is nested too deeply.") from None
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark or error.context_mark
         raise Unreadable(f"is no YAML: {error.problem or error.context}.", at.line + 1 if at else None) from None
@@ -119,21 +115,11 @@ def _readable_errors() -> Iterator[None]:
 class Loader(yaml.SafeLoader):
     """YAML's core schema, without aliases: a short text should not become a long one."""
 
-    def __init__(self, text: str, deepest: int) -> None:
-        super().__init__(text)
-        self.deepest, self.depth = deepest, 0
-
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             at = self.peek_event().start_mark  # type: ignore[no-untyped-call]  # the stubs say nothing of its type
             raise yaml.MarkedYAMLError(None, None, "an alias (*name) stands for something else", at)
-        self.depth += 1
-        if self.depth > self.deepest:
-            raise RecursionError
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self.depth -= 1
+        return super().compose_node(parent, index)
 
 
 def _integer(loader: Loader, node: yaml.ScalarNode) -> int:

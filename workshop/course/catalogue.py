@@ -20,7 +20,7 @@ from workshop import registry
 from workshop.core import config, words, yaml_files
 from workshop.core.errors import BadInput
 from workshop.course import description, exercise_checks, notebook, source
-from workshop.course.description import DEEPEST_LEVEL, LARGEST_FILE, CoursePart, LabDescription, Name, Words
+from workshop.course.description import LARGEST_FILE, CoursePart, LabDescription, Name, Words
 from workshop.quiz import reader
 
 MISTAKES = 3  # typical wrong answers of an exercise, at least
@@ -185,9 +185,7 @@ def read() -> tuple[LearningPath, ...]:
 def course_file(path: Path, content: str, model: type[FileModel]) -> FileModel:
     """Read a YAML file of the course, whose content is named for errors. Raises BadInput."""
     try:
-        document = yaml_files.document(
-            *yaml_files.compose(yaml_files.read_text(path, LARGEST_FILE, content), DEEPEST_LEVEL)
-        )
+        document = yaml_files.document(*yaml_files.compose(yaml_files.read_text(path, LARGEST_FILE, content)))
         return model.model_validate(document)
     except yaml_files.Unreadable as error:
         raise BadInput(f"{path}, line {error.line}: the file {error}") from None

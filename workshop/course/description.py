@@ -15,7 +15,6 @@ from workshop.quiz.form_errors import Where, mistakes
 
 FILE = "lab.yaml"
 LARGEST_FILE = 64 * 1024  # bytes
-DEEPEST_LEVEL = 6  # levels
 SHORTEST, LONGEST = 20, 45  # minutes of a lab
 
 Words = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
@@ -73,7 +72,7 @@ def read(folder: Path) -> LabDescription:
 def parse(text: str, name: str = FILE) -> LabDescription:
     """A description from the text of a file of that name. Raises BadSource."""
     try:
-        node, loader = yaml_files.compose(text, DEEPEST_LEVEL)
+        node, loader = yaml_files.compose(text)
         document = yaml_files.document(node, loader)
     except yaml_files.Unreadable as error:
         raise BadSource(name, [SourceProblem(error.line, f"the file {error}".rstrip("."))]) from None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import zipfile
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,29 +20,10 @@ class DamagedFile(BadInput):
         super().__init__(f"{name} (sha256 {hashlib.sha256(data).hexdigest()[:16]}) {what}; {right}.")
 
 
-LARGEST_ARCHIVE = 256 << 20  # bytes that the files of an archive may take together
-
-
-def bounded(data: bytes) -> io.BytesIO:
-    """An archive, to be read in pieces: `file.read(n)` of zipfile unpacks about n bytes, and no more than the file
-    claims. So a small archive can't fill the memory. Raises ValueError for other data, where the files claim more than
-    256 MB together, and where they are packed in a way that is unpacked as a whole."""
-    if not zipfile.is_zipfile(io.BytesIO(data)):
-        raise ValueError("it is no zip file")
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        files = archive.infolist()
-    if any(file.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for file in files):
-        raise ValueError("it is compressed in an unusual way; save it with deflate")
-    size = sum(file.file_size for file in files)
-    if size > LARGEST_ARCHIVE:
-        raise ValueError(f"its files claim {size:,} bytes; at most {LARGEST_ARCHIVE >> 20} MB are read")
-    return io.BytesIO(data)
-
-
 def read_npz(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray[Any]]:
     """The arrays of these names. `name` is for messages. Raises BadInput."""
     try:
-        with np.load(bounded(data)) as archive:
+        with np.load(io.BytesIO(data)) as archive:
             if missing := [key for key in keys if key not in archive.files]:
                 raise DamagedFile(
                     name, data, f"has no {' and no '.join(missing)}", f"give an npz file with {', '.join(keys)}"

@@ -32,14 +32,11 @@ def described(error: BaseException, rank: int, ranks: int) -> dict[str, str]:
     return {"type": kind, "message": message, "traceback": trace}
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
     """An error, and those from which it was raised."""
-    visited = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in visited:
-        visited.add(id(following))
-        yield following
-        following = following.__cause__
+    while error is not None:
+        yield error
+        error = error.__cause__
 
 
 def _lacks_memory(error: BaseException) -> bool:

@@ -17,8 +17,6 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-from workshop.core.errors import BadInput
-
 WRAPPERS = ("keras.wrappers", "keras._tf_keras.keras.wrappers")
 WRAPPED = "keras.src.wrappers.sklearn_wrapper"
 TABLES = ("DataFrame", "Series")
@@ -64,18 +62,13 @@ def lean() -> Iterator[None]:
             del sys.modules["pandas"]
 
 
-ONLY = {"KERAS_BACKEND": "tensorflow", "TF_USE_LEGACY_KERAS": "0"}
 INTRA, INTER = "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"
 
 
 def tensorflow() -> Any:
     """Import TensorFlow, which has no types, and set its threads from the placement's variables. The first operation of
-    a process fixes them, so they are set here. Raises BadInput where Keras was told to use something else."""
-    for name, usual in ONLY.items():
-        if (chosen := os.environ.get(name) or usual) != usual:
-            raise BadInput(
-                f"{name} is {chosen!r}, and training here needs {usual!r}; unset it, or leave it out of --env."
-            )
+    a process fixes them, so they are set here."""
+    os.environ.update(KERAS_BACKEND="tensorflow", TF_USE_LEGACY_KERAS="0")
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     with lean():
         import tensorflow as tf

@@ -32,8 +32,7 @@ def module_of(name: str) -> Any:
     - `exports` and `assignments`: the options that give variables to ranks, by name alone and with their values.
       `FORWARDS` says whether the launcher also gives ranks all variables that it has itself;
     - `over_ssh` and `in_slurm`: the variables by which the launcher reaches other hosts, and a job's nodes;
-    - `check`, which refuses a placement before anything starts. `SHARES` says whether ranks may share cores and slots
-      even if nobody allows it;
+    - `SHARES`: whether ranks may share cores and slots even if nobody allows it;
     - perhaps `tolerance`: the options and variables with which ranks can go on after others have died;
     - `refuses` and `refusal`, `death` and `early_exit`: the reason why ranks did not start, or have ended, as the
       launcher prints it.

@@ -13,7 +13,7 @@ from typing import Any
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import USUAL_MPI, Placement, hosts_from
-from workshop.mpi import hydra, mapper, module_of, mpirun_rsh, openmpi, rules
+from workshop.mpi import mapper, module_of, mpirun_rsh, openmpi, rules
 from workshop.mpi.implementations import IMPLEMENTATIONS, implementation
 from workshop.mpi.mapper import Prediction
 
@@ -156,7 +156,7 @@ def _words(tool: str, placement: Placement, cores: int, described: MachineDescri
         return mpirun_rsh.words(placement, cores)
     if tool == "horovodrun":
         return _horovodrun(placement, cores)
-    if tool == "sbatch":
+    if tool == "sbatch" and described is not None:
         return _script(placement, cores, described)
     return [*_started(tool, placement, cores, described), *module_of(tool).assignments(variables)]
 
@@ -181,7 +181,7 @@ def _horovodrun(placement: Placement, cores: int) -> list[str]:
     ]
 
 
-def _script(placement: Placement, cores: int, described: MachineDescription | None) -> list[str]:
+def _script(placement: Placement, cores: int, described: MachineDescription) -> list[str]:
     """A batch script: Slurm gives the nodes, the MPI's own launcher starts the ranks on them."""
     placement = _dealt("sbatch", placement, _hosts_of_ranks(placement, None))
     nodes = len(placement.hosts) or 1
@@ -204,22 +204,18 @@ def _script(placement: Placement, cores: int, described: MachineDescription | No
     return [*lines, " ".join(map(quoted, _without_hosts(command)))]
 
 
-def _on_each_node(
-    placement: Placement, cores: int, nodes: int, most: int, described: MachineDescription | None
-) -> list[str]:
+def _on_each_node(placement: Placement, cores: int, nodes: int, most: int, described: MachineDescription) -> list[str]:
     """The lines on the ranks of a node, of which one has `most`, and on their processors, which Slurm counts in
     hardware threads. Raises BadInput where it has no words for them."""
-    bound = hydra.binding(placement, cores)
-    units = described.count("unit") if described is not None else cores
-    threads = units // (described.count("core") if described is not None else cores)
+    bound = placement.binding(cores)
+    units = described.count("unit")
+    threads = units // described.count("core")
     task_units = placement.cores_per_rank * (1 if bound == "hwthread" else threads)
     wide = bound not in ("hwthread", "core")
-    if wide and bound != "none" and described is not None:  # all of what it is bound to, or its share of a node
-        task_units = max(
-            task_units, min(units // described.count("l3" if bound == "l3cache" else bound), units // most)
-        )
+    if wide and bound != "none":  # all of what it is bound to, or its share of a node
+        task_units = max(task_units, min(units // described.count(bound), units // most))
     processors = [f"#SBATCH --cpus-per-task={task_units}"]
-    if described is not None and task_units * most > units:
+    if task_units * most > units:
         # Slurm shares ranks out evenly then, and takes no number of them.
         if most > -(-placement.ranks // nodes):
             words = f"{most} of {placement.ranks} ranks on a node with {units} processors"

@@ -53,9 +53,9 @@ class Settings:
     variables: Mapping[str, str]
 
 
-def settings(file: Path | None = None) -> Settings:
+def settings() -> Settings:
     """The settings for Horovod in pyproject.toml."""
-    project = tomllib.loads((file or config.project_file()).read_text())
+    project = tomllib.loads(config.project_file().read_text())
     uv = project["tool"]["uv"]
     extra = uv["extra-build-dependencies"]["horovod"]
     pins = (*project["project"]["dependencies"], *uv["constraint-dependencies"])
@@ -120,9 +120,9 @@ def working() -> str | None:
     return version if version and fault() is None else None
 
 
-def key(file: Path | None = None) -> str:
+def key() -> str:
     """A hash of everything that a build depends on. Another hash means that Horovod has to be built again."""
-    build_settings = settings(file)
+    build_settings = settings()
     linked = []
     for name in build_settings.linked:
         with suppress(importlib.metadata.PackageNotFoundError):
@@ -162,21 +162,6 @@ class Build:
             "pending": "it is not built on this machine",
         }[self.state]
 
-    @property
-    def advice(self) -> str:
-        """Advice for a user who needs Horovod, as the beginning of a sentence."""
-        return {
-            "running": "wait until it is compiled (workshop doctor says how far it is)",
-            "failed": "mend that and build it again (workshop horovod install)",
-        }.get(self.state, "build it here (workshop horovod install)")
-
-    @property
-    def brief(self) -> str:
-        """The same for learners, without paths of the machine's owner."""
-        return (
-            str(self) if self.state != "failed" else f"Training exchanges gradients with MPI. Horovod: {self.obstacle}."
-        )
-
     def __str__(self) -> str:
         done = f", {self.percent} % so far" if self.percent is not None else ""
         begin = "`workshop up` compiles it in the background" if config.in_checkout() else "Build it"
@@ -196,9 +181,7 @@ def build() -> Build:
     notes = read(folder())
     if library() is not None:
         build_key = key()
-        if "built" not in notes:
-            _note(build_key)
-        if notes.get("built", build_key) == build_key:
+        if notes.get("built", build_key) == build_key:  # without a note another installer has built it, like uv
             return Build("built")
     if is_building(folder()):
         return Build("running", percent=percent(folder() / "log"), waits=waits(folder()))
@@ -228,17 +211,6 @@ def tell(folder: Path, **notes: str) -> None:
     half = folder / "end.json.half"
     half.write_text(json.dumps(notes))
     half.replace(folder / "end.json")
-
-
-def _note(build_key: str) -> None:
-    """Note that another installer, like uv, has installed a library with these settings, so that other settings need a
-    new build. Waits for nobody: a build that goes on writes its own note."""
-    with suppress(OSError):  # where nobody can write it
-        folder().mkdir(exist_ok=True)
-        with open(folder() / "lock", "a") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if "built" not in read(folder()):
-                tell(folder(), built=build_key)
 
 
 def is_building(folder: Path) -> bool:

@@ -42,24 +42,9 @@ def version(name: str, title: str) -> str | None:
     return prefix.version(folder(name, title))
 
 
-def scarce(placement: Placement, cores: int) -> bool:
-    """Whether ranks of this machine can't have the cores that they ask for; `auto` leaves them unbound then, if each
-    asks for one."""
-    return not placement.hosts and placement.ranks * placement.cores_per_rank > cores
-
-
-def binding(placement: Placement, cores: int) -> str:
-    """The binding of ranks, with the meaning of `auto` on a machine of so many cores."""
-    if placement.bind_to != "auto":
-        return placement.bind_to
-    if scarce(placement, cores) and placement.per_resource is None and placement.cores_per_rank == 1:
-        return "none"
-    return "hwthread" if placement.map_by == "hwthread" else "core"
-
-
 def check(placement: Placement, cores: int, title: str, machine: Mapping[str, Any] | None = None) -> None:
     """Refuse what no Hydra has words for. Raises BadInput with one sentence."""
-    by, each, bound = placement.map_by, placement.per_resource, binding(placement, cores)
+    by, each, bound = placement.map_by, placement.per_resource, placement.binding(cores)
     if placement.cores_per_rank > 1 and bound not in ("core", "none"):
         raise BadInput(
             f"{title} can't bind a rank to {placement.cores_per_rank} cores and to {bound} at once; "

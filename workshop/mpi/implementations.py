@@ -16,25 +16,23 @@ class Implementation:
     """An MPI implementation.
 
     Its module has what `workshop.mpi.module_of` describes. `command` is the program that starts ranks in commands to
-    copy. `mapper` is a reference to the function that asks the MPI where ranks would run; empty: the MPI can't be
-    asked. Then `rules` is a reference to a function `(placement, machine) -> str`, which says why, and what is
-    documented. `waiting` says what ranks do while they wait for a message: they poll, they do what Open MPI's variable
-    for that says, or (empty) it is not known. `aliases` are other names for it.
+    copy. `mapper` says whether the MPI can be asked where ranks would run. `waiting` says what ranks do while they wait
+    for a message: they poll, they do what Open MPI's variable for that says, or (empty) it is not known. `aliases` are
+    other names for it.
     """
 
     name: str
     title: str
     command: str = "mpirun"
-    mapper: str = ""
-    rules: str = ""
+    mapper: bool = True
     waiting: Literal["poll", "variable", ""] = ""
     aliases: Collection[str] = ()
 
 
 _ALL = (
-    Implementation("openmpi", "Open MPI", mapper="workshop.mpi.mapper:ask_openmpi", waiting="variable"),
-    Implementation("mpich", "MPICH", "mpiexec", mapper="workshop.mpi.mapper:ask_mpich", waiting="poll"),
-    Implementation("intelmpi", "Intel MPI", rules="workshop.mpi.rules:intel_mpi", aliases=("impi",)),
+    Implementation("openmpi", "Open MPI", waiting="variable"),
+    Implementation("mpich", "MPICH", "mpiexec", waiting="poll"),
+    Implementation("intelmpi", "Intel MPI", mapper=False, aliases=("impi",)),
 )
 IMPLEMENTATIONS: Mapping[str, Implementation] = {entry.name: entry for entry in _ALL}
 

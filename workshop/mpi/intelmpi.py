@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.mpi import REFUSES, hydra, prefix
+from workshop.mpi import hydra, prefix
 from workshop.mpi.hydra import FORWARDS as FORWARDS
 from workshop.mpi.hydra import SHARES as SHARES
 from workshop.mpi.hydra import assignments as assignments
@@ -19,7 +19,6 @@ from workshop.mpi.hydra import refusal as refusal
 from workshop.mpi.hydra import refuses as refuses
 
 NAME = "Intel MPI"
-REFUSED = f"{NAME} {REFUSES}"
 DOMAINS = {"hwthread": "1", "core": "core", "l3cache": "cache3", "numa": "numa", "package": "socket"}
 launcher = partial(hydra.launcher, "intelmpi", NAME)
 version = partial(hydra.version, "intelmpi", NAME)
@@ -47,7 +46,7 @@ def _pinning(placement: Placement, cores: int, machine: Mapping[str, Any] | None
     A domain is what a rank may not leave. `compact` domains follow each other as closely as they can, `scatter` deals
     them out over the packages.
     """
-    bound, by = hydra.binding(placement, cores), placement.map_by
+    bound, by = placement.binding(cores), placement.map_by
     if bound == "none":
         return {"I_MPI_PIN": "0"}
     order = "compact"
@@ -104,9 +103,3 @@ def in_slurm() -> dict[str, str]:
 def alone() -> dict[str, str]:
     """Variables for ranks that are all on this machine: they use shared memory alone."""
     return {"I_MPI_FABRICS": "shm"}
-
-
-def check(placement: Placement, cores: int) -> None:
-    """Refuse what Intel MPI has no words for. Raises BadInput; its own mapper can't be asked without starting ranks."""
-    launcher()
-    arguments(placement, cores)

@@ -20,13 +20,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from workshop.core import words
+from workshop.core import machines, topology, words
 from workshop.core.environment import own_environment
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Host, Placement
-from workshop.extension import load
-from workshop.mpi import advice, mpich, openmpi, prefix, reports, rules
+from workshop.mpi import REFUSES, advice, module_of, mpich, openmpi, prefix, reports, rules
 from workshop.mpi.advice import PlacementChange
 from workshop.mpi.implementations import implementation
 
@@ -86,18 +85,32 @@ def predict(
 
 
 def _predict(placement: Placement, described: MachineDescription, seconds: float) -> Prediction:
-    mpi_class = implementation(placement.mpi)
-    if mpi_class.mapper:
-        answer: Prediction = load(mpi_class.mapper)(placement, described, Deadline(seconds))
-        return answer
-    machine = _hosts(placement, described)
-    try:
-        note = f"No prediction: nobody can ask the mapper of {mpi_class.title}."
-        return Prediction(
-            machine=machine, note=load(mpi_class.rules)(placement, described) if mpi_class.rules else note
-        )
-    except BadInput as error:
-        return Prediction(machine=machine, refused=str(error), own_words=False)
+    name = implementation(placement.mpi).name
+    if name == "intelmpi":
+        machine = _hosts(placement, described)
+        try:
+            return Prediction(machine=machine, note=rules.intel_mpi(placement, described))
+        except BadInput as error:
+            return Prediction(machine=machine, refused=str(error), own_words=False)
+    ask = _ask_openmpi if name == "openmpi" else _ask_mpich
+    return ask(placement, described, Deadline(seconds))
+
+
+def check(placement: Placement) -> None:
+    """Refuse, before anything starts, what an MPI's mapper refuses on this machine. Raises BadInput, with the MPI's own
+    words, WorkshopError where the mapper doesn't answer in time."""
+    chosen, described, limit = implementation(placement.mpi), machines.this(), Deadline(MAPPER_SECONDS)
+    module_of(chosen.name).launcher()
+    refused = None
+    if chosen.name == "openmpi":
+        refused = _map_of_openmpi(placement, described, limit).refused
+    else:
+        options = module_of(chosen.name).arguments(placement, described.cores)
+        if chosen.mapper and not placement.hosts:  # whose mapper is there where the ranks are
+            answer = _bindings_of_mpich(placement.ranks, options, described, limit)
+            refused = mpich.refusal(answer.stdout + answer.stderr) if answer.returncode else None
+    if refused is not None:
+        raise BadInput(f"{chosen.title} {REFUSES}\n{refused}")
 
 
 def _hosts(placement: Placement, described: MachineDescription) -> dict[str, Any]:
@@ -106,7 +119,7 @@ def _hosts(placement: Placement, described: MachineDescription) -> dict[str, Any
     return described.as_hosts(hosts)
 
 
-def ask_openmpi(placement: Placement, described: MachineDescription, limit: Deadline) -> Prediction:
+def _ask_openmpi(placement: Placement, described: MachineDescription, limit: Deadline) -> Prediction:
     """Ask Open MPI's mapper, which launches nothing. Raises as `predict` does."""
     machine = _hosts(placement, described)
     answer = _map_of_openmpi(placement, described, limit)
@@ -120,10 +133,10 @@ def ask_openmpi(placement: Placement, described: MachineDescription, limit: Dead
     for change in advice.changes(placement, described):
         if len(accepted) == advice.MOST_CHANGES or limit.remaining() <= 0:
             break
-        if change.kind not in accepted and _takes(change.placement, described, limit):
+        if change.kind not in accepted and _map_of_openmpi(change.placement, described, limit).refused is None:
             accepted[change.kind] = change
     changes = tuple(accepted.values())
-    return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes, not answer.output)
+    return Prediction(None, machine, answer.refused, advice.sentence(changes), None, changes)
 
 
 class Deadline:
@@ -143,31 +156,13 @@ class _MapperOutput:
     refused: str | None
 
 
-def _takes(placement: Placement, described: MachineDescription, limit: Deadline) -> bool:
-    """Whether the mapper takes a placement, and says so in time."""
-    try:
-        return _map_of_openmpi(placement, described, limit).refused is None
-    except BadInput:
-        raise
-    except WorkshopError:
-        return False
-
-
 def _map_of_openmpi(placement: Placement, described: MachineDescription, limit: Deadline) -> _MapperOutput:
     """Have mpirun print its map without launching anything."""
     names = {_NOBODY.format(*divmod(number, 250)): host.name for number, host in enumerate(placement.hosts, 1)}
     hosts = tuple(Host(name=alias, slots=host.slots) for alias, host in zip(names, placement.hosts, strict=True))
     arguments = openmpi.arguments(placement.model_copy(update={"hosts": hosts}), described.cores)
-    command = [
-        openmpi.launcher(),
-        "--do-not-launch",
-        "--display",
-        "map",
-        "-n",
-        str(placement.ranks),
-        *arguments,
-        "true",
-    ]
+    asking = ["--do-not-launch", "--display", "map", "-n", str(placement.ranks)]
+    command = [openmpi.launcher(), *asking, *arguments, "true"]
     completed = _run(command, described, openmpi.environment(), "Open MPI's", limit)
     output = completed.stdout
     printed = f"{completed.stdout}\n{completed.stderr}"
@@ -202,18 +197,12 @@ def _within_reach(rank_map: dict[str, Any], described: MachineDescription) -> di
     allowed = os.sched_getaffinity(0) & everything
     if not described.real or allowed == everything:
         return rank_map
-    rows = [row for row in described.units if row["unit"] in allowed]
-    reach = {
-        "units": sorted(allowed),
-        "cores": sorted({row["core"] for row in rows}),
-        "packages": sorted({row["package"] for row in rows}),
-        "numa": sorted({row["numa"] for row in rows}),
-    }
+    reach = topology.places(row for row in described.units if row["unit"] in allowed)
     ranks = [report | reach if set(report["units"]) == everything else report for report in rank_map["ranks"]]
     return {**rank_map, "ranks": ranks}
 
 
-def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadline) -> Prediction:
+def _ask_mpich(placement: Placement, described: MachineDescription, limit: Deadline) -> Prediction:
     """Have MPICH's launcher start programs that do nothing, host by host on this machine, and tell where. Raises as
     `predict` does."""
     machine = _hosts(placement, described)
@@ -221,8 +210,7 @@ def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadli
         options = _on_one_host(mpich.arguments(placement, described.cores, described.machine))
     except BadInput as error:
         return Prediction(machine=machine, refused=str(error), own_words=False)
-    folder = prefix.installed().get("mpich")
-    if folder is None:
+    if "mpich" not in prefix.installed():
         note = "MPICH is not installed, so its mapper can't be asked; `workshop mpi install mpich` does that."
         return Prediction(machine=machine, note=note)
     ranks = rules.dealt_out(placement)
@@ -233,12 +221,7 @@ def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadli
         return Prediction(machine=machine, note=note)
     maps: dict[int, dict[str, Any]] = {}
     for count in sorted({len(host_ranks) for host_ranks in ranks} - {0}):
-        command = [prefix.launcher(folder), "-launcher", "fork", "-n", str(count), *options, "true"]
-        variables = {"HYDRA_TOPO_DEBUG": "1", **prefix.environment(folder)}
-        for _ in range(BROKEN_PIPES):
-            completed = _run(command, described, variables, "MPICH's", limit)
-            if completed.returncode != -signal.SIGPIPE:
-                break
+        completed = _bindings_of_mpich(count, options, described, limit)
         if completed.returncode != 0:
             return Prediction(machine=machine, refused=mpich.refusal(completed.stdout + completed.stderr))
         maps[count] = _of_one_host(completed.stdout, count, described)
@@ -252,6 +235,19 @@ def ask_mpich(placement: Placement, described: MachineDescription, limit: Deadli
     return Prediction(_within_reach(rank_map, described), machine)
 
 
+def _bindings_of_mpich(
+    count: int, options: Sequence[str], described: MachineDescription, limit: Deadline
+) -> subprocess.CompletedProcess[str]:
+    """Have MPICH's launcher start so many programs that do nothing, and tell where."""
+    command = [mpich.launcher(), "-launcher", "fork", "-n", str(count), *options, "true"]
+    variables = {"HYDRA_TOPO_DEBUG": "1", **mpich.environment()}
+    for _ in range(BROKEN_PIPES):
+        completed = _run(command, described, variables, "MPICH's", limit)
+        if completed.returncode != -signal.SIGPIPE:
+            break
+    return completed
+
+
 def _on_one_host(options: list[str]) -> list[str]:
     """Hydra's options, without the options that assign ranks to hosts."""
     skipped = {at + more for at, word in enumerate(options) if word in ("-hosts", "-ppn") for more in (0, 1)}
@@ -261,13 +257,7 @@ def _on_one_host(options: list[str]) -> list[str]:
 def _of_one_host(output: str, count: int, described: MachineDescription) -> dict[str, Any]:
     """Hydra's output on its bindings. It has no line for a rank that isn't bound."""
     if "binding:" not in output:
-        everywhere = {
-            "units": sorted(row["unit"] for row in described.units),
-            **{
-                name: sorted({row[key] for row in described.units})
-                for name, key in (("cores", "core"), ("packages", "package"), ("numa", "numa"))
-            },
-        }
+        everywhere = topology.places(described.units)
         ranks = [{"rank": rank, "host": "", "local_rank": rank, **everywhere} for rank in range(count)]
         return {"measured": False, "ranks": ranks}
     lines = [line for line in output.splitlines() if "binding:" in line]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
-from workshop.mpi import REFUSES, hydra, prefix
+from workshop.mpi import hydra, prefix
 from workshop.mpi.hydra import FORWARDS as FORWARDS
 from workshop.mpi.hydra import SHARES as SHARES
 from workshop.mpi.hydra import assignments as assignments
@@ -21,8 +19,6 @@ from workshop.mpi.hydra import refusal as refusal
 from workshop.mpi.hydra import refuses as refuses
 
 NAME = "MPICH"
-REFUSED = f"{NAME} {REFUSES}"
-MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a twentieth of one
 WORDS = {"package": "socket"}  # the others have the same names
 launcher = partial(hydra.launcher, "mpich", NAME)
 version = partial(hydra.version, "mpich", NAME)
@@ -36,7 +32,7 @@ def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | Non
     one. `machine` is each host's, None: this one.
     """
     hydra.check(placement, cores, NAME, machine)
-    bound = hydra.binding(placement, cores)
+    bound = placement.binding(cores)
     options = ["-bind-to", _word(bound)]
     if placement.cores_per_rank > 1 and bound == "core":
         options[-1] += f":{placement.cores_per_rank}"
@@ -71,21 +67,3 @@ def alone() -> dict[str, str]:
     """Variables for ranks that are all on this machine: they use shared memory alone. The user's own settings of
     transports stay."""
     return {} if "UCX_TLS" in os.environ else {"UCX_TLS": "self,sm"}
-
-
-def check(placement: Placement, cores: int) -> None:
-    """Ask the mapper of this machine whether it takes a placement. Raises BadInput with its own words.
-
-    Other hosts are not asked: the mapper is there where the ranks are.
-    """
-    options = arguments(placement, cores)
-    command = [launcher(), "-n", str(placement.ranks), *options, "true"]
-    if placement.hosts:
-        return
-    try:
-        completed = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MAPPED)
-    except subprocess.TimeoutExpired:
-        raise WorkshopError(f"MPICH's mapper has not answered within {MAPPED:.0f} s.") from None
-    if completed.returncode != 0:
-        words = refusal(completed.stdout + completed.stderr) or f"exit code {completed.returncode}"
-        raise BadInput(f"{REFUSED}\n{words}")

@@ -11,9 +11,9 @@ from itertools import groupby
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.core.placement import Host, Placement, hosts_from
+from workshop.core.placement import Host, Placement, hosts_from, positive
 from workshop.core.words import count
-from workshop.mpi import hydra, rules
+from workshop.mpi import rules
 
 LAUNCHER, TITLE = "mpirun_rsh", "MVAPICH2"
 HERE = "localhost"
@@ -47,7 +47,7 @@ def hosts_of_ranks(placement: Placement) -> list[str]:
 
 
 def _binding(placement: Placement, cores: int) -> dict[str, str]:
-    bound = hydra.binding(placement, cores)
+    bound = placement.binding(cores)
     if bound == "none":
         return {AFFINITY: "0"}
     if bound not in LEVELS or placement.map_by not in POLICIES or (placement.map_by == "core" != bound):
@@ -93,10 +93,10 @@ def settings(names: Sequence[str], environment: dict[str, str]) -> tuple[dict[st
         unknown.append(f"{LEVEL}={level}")
     if policy == "hybrid" and order != "linear":
         unknown.append(f"{HYBRID}={order}")
-    if not (cores.isascii() and cores.isdigit() and 1 <= int(cores[:5]) <= 1024):
+    if not positive(cores):
         raise BadInput(f"{CORES} is {cores!r:.40}; it should be a number of cores from 1 to 1024.")
     if policy == "hybrid":
-        values["cores_per_rank"] = int(cores[:5])
+        values["cores_per_rank"] = positive(cores)
     return values, unknown
 
 

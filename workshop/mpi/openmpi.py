@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,16 +19,14 @@ from typing import Any
 
 import psutil
 
-from workshop.core.environment import own_environment, own_folder
-from workshop.core.errors import BadInput, WorkshopError
+from workshop.core.environment import own_folder
+from workshop.core.errors import BadInput
 from workshop.core.placement import POLLING, Placement
-from workshop.mpi import REFUSES
 
 # Ranks that poll without yielding take a whole core from those who work; yielding is worth up to a third of the
 # throughput where ranks and cores are even, and far more where ranks outnumber cores.
 MCA = ("--mca", "mpi_yield_when_idle", "1")
 
-NAME = "Open MPI"
 FORWARDS = False  # ranks on other hosts get the variables that are exported to them, no others
 SHARES = False
 # Over a network, ranks notice the end of another one before mpirun does, abort, and are blamed for it: they should wait
@@ -54,11 +51,9 @@ SURVIVAL = {"OMPI_MCA_coll": "^han", "OMPI_MCA_async_mpi_finalize": "1"}
 # Within one machine: shared memory alone, so that ranks listen on no port.
 ALONE = {"OMPI_MCA_btl": "self,sm"}
 
-REFUSED = f"{NAME} {REFUSES}"
 # What it says where the folder of a killed mpirun is in its way, on another host or another user's: see `clear_way`.
 PASSING = "PMIx server's listener thread failed to start"
 GOING = ".workshop-removes-"  # begins the names of folders that are being removed
-MAPPED = 20.0  # seconds within which the mapper must have answered; it takes a tenth of one
 LARGER = ("l3cache", "numa", "package")  # than a core
 _DIED = re.compile(r"process rank (\d+) with PID (\d+) on node (\S+)\s+exited\s+on\s+signal\s+(\d+)")
 _EXITED = re.compile(r"exited with non-zero status.*?Process name: \[[^\]]*,(\d+)\]\s+Exit code:\s+(\d+)", re.S)
@@ -88,31 +83,23 @@ def clear_way() -> None:
     """
     base, host = Path(tempfile.gettempdir()), socket.gethostname().split(".")[0]
     for half in base.glob(f"{GOING}ompi.*"):  # whoever removed that was killed
-        with contextlib.suppress(OSError):
-            if not half.is_symlink() and half.stat().st_uid == os.geteuid():
-                shutil.rmtree(half, ignore_errors=True)
+        shutil.rmtree(half, ignore_errors=True)
     for leftover in base.glob("ompi.*"):
         number = leftover.name.removeprefix("ompi.")
-        with contextlib.suppress(OSError):  # another one was faster
-            if (
-                re.fullmatch(r"[0-9]{1,9}", number)
-                and not leftover.is_symlink()
-                and leftover.stat().st_uid == os.geteuid()
-                and any(any(leftover.glob(f"pmix.{host}.*{end}")) for end in (number, f"-{number}@*"))  # of this host
-                and not psutil.pid_exists(int(number))
-            ):
-                # At once, so that no mpirun begins in a folder that is half removed.
-                gone = leftover.rename(base / f"{GOING}{leftover.name}.{uuid.uuid4().hex}")
-                shutil.rmtree(gone, ignore_errors=True)
+        of_this_host = (f"pmix.{host}.*{number}", f"pmix.{host}.*-{number}@*")
+        if number.isdecimal() and any(any(leftover.glob(contact)) for contact in of_this_host):
+            remove_left(int(number))
 
 
 def remove_left(number: int) -> None:
     """Remove the files of the mpirun with that process number from this host's temporary folder, unless the process
     lives."""
     leftover = Path(tempfile.gettempdir()) / f"ompi.{number}"
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # another one was faster
         if not (psutil.pid_exists(number) or leftover.is_symlink()) and leftover.stat().st_uid == os.geteuid():
-            shutil.rmtree(leftover, ignore_errors=True)
+            # At once, so that no mpirun begins in a folder that is half removed.
+            gone = leftover.rename(leftover.with_name(f"{GOING}{leftover.name}.{uuid.uuid4().hex}"))
+            shutil.rmtree(gone, ignore_errors=True)
 
 
 def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | None = None) -> list[str]:
@@ -121,7 +108,7 @@ def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | Non
     `cores` is what the machine has; it decides what `auto` means and whether to allow more ranks than cores. `machine`
     doesn't matter: the mapper looks for itself.
     """
-    scarce = not placement.hosts and placement.ranks * placement.cores_per_rank > cores
+    scarce = placement.scarce(cores)
     dealt = placement.per_resource is None  # over something, without a number for each
     if placement.per_resource is not None:
         # More on each than there are at all would be the same, but makes the mapper miscount them; not those of hosts.
@@ -135,10 +122,7 @@ def arguments(placement: Placement, cores: int, machine: Mapping[str, Any] | Non
         # Dealing out over cores would refuse ranks that own several.
         mapping = "slot" if scarce or placement.hosts or placement.cores_per_rank > 1 else "core"
     modifiers = []
-    binding: str = placement.bind_to
-    if binding == "auto":
-        unit_kind = "hwthread" if placement.map_by == "hwthread" else "core"
-        binding = "none" if scarce and dealt and placement.cores_per_rank == 1 else unit_kind
+    binding: str = placement.binding(cores)
     if binding == "hwthread":
         modifiers.append("HWTCPUS")  # without it, cores alone count as places for ranks
     if placement.cores_per_rank > 1 and binding != "none":
@@ -218,22 +202,6 @@ def prepare() -> None:
         os.environ.update({name: "self" for name, value in WITHOUT.items() if os.environ.get(name, value) == value})
 
 
-def check(placement: Placement, cores: int) -> None:
-    """Ask mpirun's mapper, which starts nothing, whether it takes a placement. Raises BadInput with its own words."""
-    asking = ["--do-not-launch", "--display", "map", "-n", str(placement.ranks)]
-    command = [launcher(), *asking, *arguments(placement, cores), "true"]
-    deadline = time.monotonic() + MAPPED
-    try:
-        completed = asked_twice(command, own_environment() | environment(), lambda: deadline - time.monotonic())
-    except subprocess.TimeoutExpired:
-        raise WorkshopError(f"Open MPI's mapper has not answered within {MAPPED:.0f} s.") from None
-    words = miscounted(completed.stdout, placement)
-    if completed.returncode != 0:
-        words = refusal(completed.stdout + completed.stderr) or f"exit code {completed.returncode}"
-    if words is not None:
-        raise BadInput(f"{REFUSED}\n{words}")
-
-
 def passing(words: str) -> bool:
     """Whether mpirun says that it did not come up at all, for a reason that is gone with another process number."""
     return PASSING in words
@@ -271,14 +239,12 @@ def miscounted(output: str, placement: Placement) -> str | None:
     that explains nothing.
     """
     rank_count = output.count("Data for proc:")
-    if rank_count == placement.ranks:
-        return None
     each, by = placement.per_resource, placement.map_by
+    if rank_count == placement.ranks or each is None:
+        return None
     return (
         f"Its mapper has made {rank_count} ranks of {placement.ranks}: it puts {each} ranks on every {by} that gets "
         f"any, so the number of ranks should be a multiple of {each}."
-        if each
-        else f"Its mapper has made {rank_count} ranks of {placement.ranks}."
     )
 
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 
 from workshop.core import config
@@ -44,12 +45,9 @@ def installed() -> dict[str, Path]:
 
 def version(folder: Path) -> str | None:
     """The version of the MPI in a prefix; None where its package doesn't tell."""
-    names = {pin.partition("==")[0].replace("-", "_") for pin in PACKAGES.values()}
-    described = [
-        name_and_version.name.partition("-")
-        for name_and_version in folder.glob("lib*/python*/site-packages/*.dist-info")
-    ]
-    return next((rest.removesuffix(".dist-info") for name, _, rest in described if name in names), None)
+    names = {pin.partition("==")[0] for pin in PACKAGES.values()}
+    folders = [str(packages) for packages in folder.glob("lib*/python*/site-packages")]
+    return next((package.version for package in metadata.distributions(path=folders) if package.name in names), None)
 
 
 def install(name: str) -> Path:
@@ -61,15 +59,12 @@ def install(name: str) -> Path:
     existed = folder.is_dir()
     install_packages(folder, [PACKAGES[name]])
     words = starts([launcher(folder)], environment(folder))
-    if words is not None and existed:  # sessions may use it, and the machine may only be busy
-        raise WorkshopError(
-            f"{name} is in {folder}, but doesn't start two ranks now; delete that folder to have it installed anew. "
-            f"It says: {words}"
-        )
-    if words is not None:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise WorkshopError(f"{name} is installed but doesn't start two ranks; it was removed. It says: {words}")
-    return folder
+    if words is None:
+        return folder
+    if existed:  # sessions may use it, and the machine may only be busy
+        raise WorkshopError(f"{name} is in {folder}, but doesn't start two ranks now. It says: {words}")
+    shutil.rmtree(folder, ignore_errors=True)
+    raise WorkshopError(f"{name} is installed but doesn't start two ranks; it was removed. It says: {words}")
 
 
 def install_packages(folder: Path, packages: Sequence[str]) -> None:
@@ -88,11 +83,7 @@ def install_packages(folder: Path, packages: Sequence[str]) -> None:
         )
         if done.returncode != 0:
             raise WorkshopError(f"{' '.join(packages)} can't be installed: {fault(done.stderr or done.stdout)}")
-        try:
-            partial.rename(folder)
-        except OSError:
-            if not folder.is_dir():  # otherwise somebody else was faster, with the same
-                raise
+        partial.rename(folder)
     except subprocess.TimeoutExpired:
         raise WorkshopError(
             f"{' '.join(packages)} could not be installed within {DOWNLOAD_SECONDS} s; try again on a faster line."

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop.core import words
-from workshop.core.machines import MachineDescription
+from workshop.core.machines import KEYS, MachineDescription
 from workshop.core.placement import Placement
-from workshop.mpi import hydra, intelmpi
+from workshop.mpi import intelmpi
 
-_KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
 _DOMAINS = {
     "core": "one core",
     "cache3": "the cores that share an L3 cache",
@@ -19,12 +18,6 @@ _DOMAINS = {
     "node": "all cores of the host",
     "omp": "as many hardware threads as OMP_NUM_THREADS says",
     "auto": "its share of the host's hardware threads",
-}
-_ORDERS = {
-    "compact": "neighbours lie as close to each other as they can",
-    "scatter": "neighbours lie as far from each other as they can",
-    "spread": "neighbours lie next to each other, spread evenly over the packages",
-    "bunch": "the packages get equal shares, within them neighbours lie close to each other",
 }
 
 
@@ -55,14 +48,14 @@ def same_on_hosts(placement: Placement, described: MachineDescription, rank_map:
 def _on_host(placement: Placement, described: MachineDescription, count: int) -> list[list[int]]:
     """The units of each of a host's ranks: they are dealt out over `map_by`, else over what they are bound to, and in
     each such resource begin again behind the last place."""
-    bound = hydra.binding(placement, described.cores)
+    bound = placement.binding(described.cores)
     rows = sorted(described.units, key=lambda row: (row["package"], row["core"], row["unit"]))
     if bound == "none":
         return [sorted(row["unit"] for row in rows)] * count
     by = bound if placement.map_by in ("auto", "slot", "node") else placement.map_by
     places: dict[int, dict[int, list[int]]] = {}  # of each resource: the units of each place in it
     for row in rows:
-        key, around = (_KEYS.get(resource, resource) for resource in (bound, by))
+        key, around = (KEYS.get(resource, resource) for resource in (bound, by))
         places.setdefault(row[around], {}).setdefault(row[key], [])
     for row in rows:
         for place in places.values():
@@ -95,7 +88,7 @@ def crowded(placement: Placement, described: MachineDescription, rank_map: Mappi
     elif bound in ("auto", "core", "hwthread"):
         cores = placement.cores_per_rank
     else:
-        each = described.count(_KEYS.get(bound, bound)) if bound != "none" else 1
+        each = described.count(bound) if bound != "none" else 1
         cores = described.cores // each
     if threads <= cores:
         return None
@@ -108,11 +101,7 @@ def crowded(placement: Placement, described: MachineDescription, rank_map: Mappi
 def intel_mpi(placement: Placement, described: MachineDescription) -> str:
     """The reason why there is no prediction for Intel MPI, and its documented rules for this placement. Raises BadInput
     for a placement that it has no options for."""
-    why = (
-        "No prediction: Intel MPI's mapper can't be asked without starting ranks."
-        if described.real
-        else "No prediction: Intel MPI can't map an invented machine."
-    )
+    why = "No prediction: Intel MPI's mapper can't be asked without starting ranks."
     pinning = pins(placement, described)
     hosts = [host.name for host in placement.hosts]
     where = [
@@ -135,14 +124,9 @@ def _pinned(pinning: Mapping[str, str]) -> str:
     """The meaning of the variables for a rank."""
     if pinning.get("I_MPI_PIN", "1").lower() in ("0", "no", "off", "disable"):
         return "ranks are not pinned (I_MPI_PIN=0), each may run on the whole host"
-    if listed := pinning.get("I_MPI_PIN_PROCESSOR_LIST"):
-        return f"the ranks of a host are pinned to processors of the list {listed} in turn"
-    domain, _, layout = pinning.get("I_MPI_PIN_DOMAIN", "auto").partition(":")
-    order = layout or pinning.get("I_MPI_PIN_ORDER", "bunch")
-    what = _DOMAINS.get(domain)
-    if what is None and domain.isdigit():
-        what = words.count(int(domain), "hardware thread")
-    if what is None:
-        return f"ranks are pinned to the domains {domain}"
-    ordered = f" (I_MPI_PIN_ORDER={order}: {_ORDERS[order]})" if order in _ORDERS else ""
-    return f"each rank gets a domain of its own, {what} (I_MPI_PIN_DOMAIN={domain}), while there are enough{ordered}"
+    settings = ", ".join(f"{name}={value}" for name, value in pinning.items())
+    domain = pinning.get("I_MPI_PIN_DOMAIN", "auto").partition(":")[0]
+    what = words.count(int(domain), "hardware thread") if domain.isdecimal() else _DOMAINS.get(domain)
+    if what is None or "I_MPI_PIN_PROCESSOR_LIST" in pinning:
+        return f"ranks are pinned by {settings}"
+    return f"each rank gets a domain of its own, {what} ({settings or 'the default'}), while there are enough"

@@ -24,7 +24,6 @@ from workshop.quiz.types import Question
 from workshop.registry import decks, labs
 
 LARGEST_DECK = 1024 * 1024  # bytes
-DEEPEST_LEVEL = 12  # levels
 FILE = "quiz.yaml"  # a lab's deck
 
 
@@ -89,11 +88,8 @@ def read(path: Path, thorough: bool = False) -> Deck:
 def parse(text: str, name: str, folder: Path | None = None, thorough: bool = False) -> Deck:
     """Read a deck from the text of a file; its pictures are in `folder`. Raises BadDeck."""
     try:
-        node, loader = yaml_files.compose(text, DEEPEST_LEVEL)
+        node, loader = yaml_files.compose(text)
         document = yaml_files.document(node, loader)
-    except yaml_files.TooDeep as error:
-        text = f"the file {error}; a deck has {DEEPEST_LEVEL} levels at most"
-        raise BadDeck(name, (DeckProblem(None, "", text),)) from None
     except yaml_files.Unreadable as error:
         raise BadDeck(name, (DeckProblem(error.line, "", f"the file {error}".rstrip(".")),)) from None
     if node is None or not isinstance(document, dict):

@@ -93,7 +93,7 @@ def say(text: str, named: Mapping[str, Any]) -> str | None:
 
 FILE = "rules.yaml"
 GENERAL = "workshop.report"  # the package whose rules hold for every run
-LARGEST, DEEPEST = 256 * 1024, 20
+LARGEST = 256 * 1024
 SEPARATE = {"based_on", "facts", "sentences"}  # parts that are a file's own; those that it is based on have theirs
 
 
@@ -135,7 +135,7 @@ def read(package: str) -> Rules:
     path = Path(package.replace(".", "/")) / FILE  # until it is known where the package is
     try:
         path = Path(str(files(package))) / FILE
-        node, loader = yaml_files.compose(yaml_files.read_text(path, LARGEST, "a workload's rules"), DEEPEST)
+        node, loader = yaml_files.compose(yaml_files.read_text(path, LARGEST, "a workload's rules"))
         for line, fault in yaml_files.bad_keys(node):
             raise BadInput(f"{path}, line {line}: {fault}")
         document = yaml_files.document(node, loader)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import tracemalloc
 import zipfile
 
 import numpy as np
@@ -68,8 +67,8 @@ def test_a_changed_file_is_read_or_refused(changes, end, cut):
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"PK\x03\x04", "no zip file"),
-        (saved(np.zeros(9))[:-40], "no zip file"),
+        (b"PK\x03\x04", "not a zip file"),
+        (saved(np.zeros(9))[:-40], "not a zip file"),
         (b"", "can't be read as npz"),
         (archive(header("(3,)") + b"12"), "can't be read as npz"),
         (archive(header("(" * 200)), "can't be read as npz"),
@@ -89,16 +88,3 @@ def test_missing_arrays_are_named():
     sentence = refused(lambda: read_npz(data, "file", ("x_train", "x_test", "y_test")))
     assert "has no x_test and no y_test; give an npz file with x_train, x_test, y_test" in sentence
     assert names(sentence, "file", data)
-
-
-def test_archives_that_claim_or_hold_too_much_take_no_memory():
-    claims, unusual = archive(header("(100,)") + bytes(300 << 20)), archive(header("(3,)") + b"123", zipfile.ZIP_LZMA)
-    holds = archive(header("(100,)") + bytes(64 << 20))
-    size = (len(header("(100,)")) + (64 << 20)).to_bytes(4, "little")
-    assert holds.count(size) == 2, "in front of the file, and in the directory"
-    holds = holds.replace(size, (200).to_bytes(4, "little"))
-    for data, says in ((claims, "at most 256 MB are read"), (unusual, "unusual way"), (holds, "can't be read")):
-        tracemalloc.start()
-        assert says in refused(lambda data=data: read_npz(data, "file", ONE))
-        assert tracemalloc.get_traced_memory()[1] < 8 << 20
-        tracemalloc.stop()

@@ -7,7 +7,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,19 +72,6 @@ def test_one_rank_waits_for_nobody() -> None:
     built = trace(MARKS[:1], 0, ["laptop"])
     assert set(of(built, 1)) == {"input", "compute", "exchange", "update"}
     assert not any(e.get("args", {}).get("last") for e in built["traceEvents"])
-
-
-def test_a_step_that_was_not_finished_is_left_out() -> None:
-    marks = np.repeat(MARKS, 3, axis=1)
-    marks[1, 1, 3:] = np.nan
-    built = trace(marks, 10, ["laptop", "laptop"])
-    assert {e["args"]["step"] for e in built["traceEvents"] if e["ph"] == "X"} == {10, 12}
-
-
-@pytest.mark.parametrize("shape", [(2, 3, 4), (1, 3, 5), (2, 5), (0,)])
-def test_marks_of_another_shape_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(ValueError, match="instead of"):
-        trace(np.zeros(shape), 0, ["laptop", "laptop"])
 
 
 def test_no_step_is_no_span() -> None:

@@ -10,7 +10,7 @@ from tests.study.grid import cases
 from workshop.core.errors import BadInput
 from workshop.registry import workload
 from workshop.study.grid.plan import plan, read_best
-from workshop.study.grid.study_file import DEEPEST, LARGEST, placement_of, read, read_study
+from workshop.study.grid.study_file import LARGEST, placement_of, read, read_study
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "labs").glob("*/studies/*.yaml"))
 WHOLE = """
@@ -86,8 +86,7 @@ def test_what_a_file_leaves_open() -> None:
         ("? [a]\n: 1\n", "s.yaml, line 1: a name should be a word."),
         ("1: 2\n", "s.yaml, line 1: a name should be a word."),
         ("workload: a\0\n", "s.yaml has a character that text can't have"),
-        ("[" * 5000, f"s.yaml is nested too deeply; a study's file has {DEEPEST} levels at most."),
-        ("a: " + "{b: " * 30 + "1" + "}" * 30, "s.yaml is nested too deeply"),
+        ("[" * 5000, "s.yaml is nested too deeply."),
         ("workload: !!float abc\n", "s.yaml is no YAML"),
     ],
 )

@@ -65,7 +65,7 @@ def test_a_batch_larger_than_the_data_is_refused():
 
 def test_a_checkpoint_of_another_model_is_refused(finished):
     kept = finished[1].artifacts[checkpoint.NAME][1]
-    with pytest.raises(BadInput, match=r"of another model: it has 4 arrays of weights, this model has 8"):
+    with pytest.raises(BadInput, match=r"of another model: its weights have other shapes"):
         run({"model": "cnn", "epochs": 20}, **{checkpoint.NAME: kept})
     with pytest.raises(BadInput, match=r"trained with the optimizer Adam, this run has SGD"):
         run({"optimizer": "sgd", "epochs": 20}, **{checkpoint.NAME: kept})

@@ -16,7 +16,6 @@ from workshop.engine.training.mpi_exchanges import (
     ParameterServer,
     PerTensorExchange,
 )
-from workshop.mpi import horovod
 
 COMPRESSING = {kind.name: kind for kind in (MPIExchange, PerTensorExchange)}
 PLAIN = {kind.name: kind for kind in (ParameterServer, Exchange)}
@@ -62,6 +61,7 @@ def choose(settings: ExchangeSettings, comm: Any) -> tuple[Exchange, str]:
     reason = next((words for words in obstacles if words is not None), None)
     if reason is not None:
         raise BadInput(
-            f"Horovod can't be used: {reason}; choose the exchange mpi (--exchange mpi), or {horovod.build().advice}."
+            f"Horovod can't be used: {reason}; choose the exchange mpi (--exchange mpi), or build it "
+            "(workshop horovod install)."
         )
     return HorovodExchange(comm, short), "as asked for"

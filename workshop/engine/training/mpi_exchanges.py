@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Sequence
 from functools import partial
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
@@ -20,7 +20,6 @@ from workshop.engine.training.compression import Compression
 from workshop.engine.training.exchange import BucketTransfer, Exchange, Update, buckets, packed, size, unpacked
 
 PAUSE = 50e-6  # seconds between two looks at a transfer while the rank still computes
-CHECK = 1.0  # seconds after which a rank that waits for its thread looks whether it is alive
 
 
 class MPIExchange(Exchange):
@@ -157,7 +156,7 @@ class OverlappedExchange(MPIExchange):
         averaged: list[Any] = [None] * len(tensors)
         self._patient.hurries = True
         for _ in self._buckets:
-            key, mean = self._next()
+            key, mean = self._done.get()
             if isinstance(mean, Exception):
                 raise mean
             bucket = self._buckets[key]
@@ -165,14 +164,6 @@ class OverlappedExchange(MPIExchange):
                 averaged[number] = part
         self._patient.hurries = False
         return averaged
-
-    def _next(self) -> tuple[int, NDArray[Any] | Exception]:
-        while True:
-            try:
-                return self._done.get(timeout=CHECK)
-            except Empty:
-                if self._thread is None or not self._thread.is_alive():
-                    raise RuntimeError("The thread that exchanges gradients has ended.") from None
 
     def _move(self) -> None:
         """Exchange one bucket after the other until None comes."""

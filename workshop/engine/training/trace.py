@@ -25,8 +25,7 @@ def trace(
     `marks` is float64 [ranks, steps, 5]: seconds since the epoch at which each rank began a step, had its input, had
     its gradients, had exchanged them and had updated its weights. `hosts` names each rank's host; `transfers` has the
     begins and ends of each rank's buckets, in seconds since the epoch, where gradients leave during the computation.
-    Times in the trace are whole microseconds since its first span; `otherData.start` tells when that was. Steps with a
-    mark that isn't a number are left out. Raises ValueError where marks and hosts don't have these shapes.
+    Times in the trace are whole microseconds since its first span; `otherData.start` tells when that was.
 
     Ranks of several hosts have several clocks. Their differences (`ahead`) are subtracted, so that times are by the
     clock of rank 0's host. Where ranks haven't `exchanged` anything, these differences are unknown and times stay as
@@ -35,24 +34,20 @@ def trace(
     A rank's time in the exchange is waiting first, then moving data, as `measure.phases` has it (spans "wait" and
     "exchange"). The rank that came last has `last` in the args of its span "exchange".
     """
-    marks = np.asarray(marks, dtype=np.float64)
-    if marks.ndim != 3 or marks.shape[2] != 5 or marks.shape[0] != len(hosts):
-        raise ValueError(f"marks are {list(marks.shape)} instead of [{len(hosts)} ranks, steps, 5]")
-    complete = np.isfinite(marks).all(axis=(0, 2))
-    numbers, marks = np.flatnonzero(complete) + first_step, marks[:, complete]
+    numbers = np.arange(marks.shape[1]) + first_step
     shift = ahead(marks, hosts) if exchanged else np.zeros(len(hosts))
     marks = marks - shift[:, None, None]
     zero = float(marks.min()) if marks.size else 0.0
     events: list[dict[str, Any]] = []
     for rank, host in enumerate(hosts):
-        events += _named(rank + 1, f"rank {rank} on {host}", {rank + 1: "steps"})
+        events += _named(rank + 1, f"rank {rank} on {host}", "steps")
     events += _steps(np.rint((marks - zero) * 1e6).astype(np.int64), numbers)
     for rank, moved in enumerate(transfers):
         if moved:
             pid = len(hosts) + 1 + rank
-            events += _named(pid, f"buckets of rank {rank}", {pid: "buckets"})
+            events += _named(pid, f"buckets of rank {rank}", "buckets")
             for begin, end in np.rint((np.array(moved) - shift[rank] - zero) * 1e6).astype(np.int64).tolist():
-                events.append(_span(pid, pid, BUCKET, begin, end, {}))
+                events.append(_span(pid, BUCKET, begin, end, {}))
     about: dict[str, Any] = {"start": zero, "ranks": len(hosts), "first_step": first_step, "steps": len(numbers)}
     if len(set(hosts)) > 1:
         about["clocks"] = "by the ends of exchanges" if exchanged else "not compared: ranks exchanged nothing"
@@ -92,17 +87,15 @@ def _steps(marks: np.ndarray, numbers: np.ndarray) -> Iterator[dict[str, Any]]:
                 if name == "exchange" and last_rank == rank and len(edges) > 1:
                     args["last"] = True
                 if end > begin:
-                    yield _span(rank + 1, rank + 1, name, begin, end, args)
+                    yield _span(rank + 1, name, begin, end, args)
 
 
-def _span(pid: int, tid: int, name: str, begin: int, end: int, args: Mapping[str, Any]) -> dict[str, Any]:
-    return {"ph": "X", "pid": pid, "tid": tid, "name": name, "ts": begin, "dur": end - begin, "args": dict(args)}
+def _span(pid: int, name: str, begin: int, end: int, args: Mapping[str, Any]) -> dict[str, Any]:
+    return {"ph": "X", "pid": pid, "tid": pid, "name": name, "ts": begin, "dur": end - begin, "args": dict(args)}
 
 
-def _named(pid: int, title: str, threads: Mapping[int, str]) -> Iterator[dict[str, Any]]:
-    """Events that name a process and its threads and keep the processes in order. A process's first thread has its
-    number, as on Linux, so that no two threads in the trace have the same."""
+def _named(pid: int, title: str, thread: str) -> Iterator[dict[str, Any]]:
+    """Events that name a process and its only thread, which has its number, and keep the processes in order."""
     yield {"ph": "M", "pid": pid, "name": "process_name", "args": {"name": title}}
     yield {"ph": "M", "pid": pid, "name": "process_sort_index", "args": {"sort_index": pid}}
-    for tid, name in threads.items():
-        yield {"ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": {"name": name}}
+    yield {"ph": "M", "pid": pid, "tid": pid, "name": "thread_name", "args": {"name": thread}}

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from workshop.core import machines
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi.reader.build import build
@@ -30,10 +31,10 @@ def parse(
     """Read mpirun, mpiexec, mpirun_rsh, horovodrun or a batch script of Slurm.
 
     `base` is the previous placement, which gives the MPI and the number of ranks where the command doesn't. `described`
-    is the machine, which decides what `auto` means. Raises only BadInput.
+    is the machine (None: this one), which decides what `auto` means. Raises only BadInput.
     """
     options = read_options(read_lines(command_line))
-    placement = build(options, base, described)
+    placement = build(options, base, described or machines.this())
     return ParsedCommand(placement, tuple(dict.fromkeys(options.unknown)))
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from workshop.core import machines
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import MOST_HOSTS, THREAD_VARIABLES, Placement, hosts_from
-from workshop.core.words import count
+from workshop.core.placement import THREAD_VARIABLES, Placement, hosts_from, positive
 from workshop.mpi import mpirun_rsh, rules
 from workshop.mpi.reader import defaults
 from workshop.mpi.reader.parsed_options import ParsedOptions
@@ -30,7 +29,7 @@ _OFF = ("0", "no", "off", "disable")
 _RANGE = re.compile(r"([A-Za-z0-9.-]*)\[([0-9,-]{1,200})\]")
 
 
-def build(options: ParsedOptions, base: Placement | None, described: MachineDescription | None) -> Placement:
+def build(options: ParsedOptions, base: Placement | None, described: MachineDescription) -> Placement:
     """The placement that a command asks for; sets the command's tool. Raises BadInput."""
     environment = _environment(options)
     if options.launcher == mpirun_rsh.LAUNCHER:
@@ -59,17 +58,11 @@ def build(options: ParsedOptions, base: Placement | None, described: MachineDesc
     return Placement.parse(values)
 
 
-def _processors(options: ParsedOptions, values: dict[str, Any], described: MachineDescription | None) -> None:
+def _processors(options: ParsedOptions, values: dict[str, Any], described: MachineDescription) -> None:
     """What Slurm's processors of each rank are in cores; mpirun in a script says by itself what its ranks own."""
     srun, bound = options.launcher == "srun", values["bind_to"]
     if options.processors and (bound == "none" or (srun and bound in ("auto", "core"))):
-        threads = 1 if options.one_thread else _threads_of_a_core(described)
-        values["cores_per_rank"] = max(options.processors // threads, 1)
-    if options.one_thread and srun and bound != "none" and _threads_of_a_core(described) > 1:
-        if values["cores_per_rank"] > 1 or bound not in ("auto", "core", "hwthread"):
-            options.unknown.append("--hint=nomultithread")
-        else:
-            values["bind_to"], values["map_by"] = "hwthread", "core"
+        values["cores_per_rank"] = max(options.processors // _threads_of_a_core(described), 1)
 
 
 def _mpirun_rsh(options: ParsedOptions, base: Placement | None, environment: dict[str, str]) -> Placement:
@@ -113,7 +106,7 @@ def _places(
     base: Placement | None,
     mpi: str,
     values: dict[str, Any],
-    described: MachineDescription | None,
+    described: MachineDescription,
 ) -> None:
     """Ranks, hosts and their slots."""
     names = [name for host_words in _joined_names(options.hosts) for name in _expanded(host_words)]
@@ -128,7 +121,7 @@ def _places(
     if slurm and options.per_node and ranks > nodes * options.per_node:
         raise BadInput(
             f"ranks is {ranks}, but --ntasks-per-node={options.per_node} puts {nodes * options.per_node} on "
-            f"{count(nodes, 'node')}; it should be --ntasks-per-node={-(-ranks // nodes)}, or more nodes."
+            f"{words.count(nodes, 'node')}; it should be --ntasks-per-node={-(-ranks // nodes)}, or more nodes."
         )
     each = options.per_host
     share = options.per_node or (None if mpi == "openmpi" else each) or (-(-ranks // len(hosts)) if hosts else 1)
@@ -158,15 +151,15 @@ def _places(
 
 
 def _ranks(
-    options: ParsedOptions, base: Placement | None, hosts: list[dict[str, Any]], described: MachineDescription | None
+    options: ParsedOptions, base: Placement | None, hosts: list[dict[str, Any]], described: MachineDescription
 ) -> int:
     """How many ranks there are where the command doesn't say: as many as Slurm or Open MPI starts, else as before, else
     what the hosts have slots for. Raises BadInput."""
     slurm = options.tool == "sbatch" or options.launcher == "srun"
     if slurm and (base is None or options.nodes or options.per_node):
         return (len(hosts) or 1) * (options.per_node or 1)  # one task on each node, unless told
-    if options.tool == "openmpi" and not slurm and (hosts or described):
-        return defaults.ranks_of_openmpi(options, hosts, described or machines.this())
+    if options.tool == "openmpi" and not slurm:
+        return defaults.ranks_of_openmpi(options, hosts, described)
     if base is not None:
         return base.ranks
     if not hosts:
@@ -198,29 +191,23 @@ def _expanded(name: str) -> list[str]:
         if not first.isdigit() or (dash and not last.isdigit()) or len(part) > 20:
             raise BadInput(f"{name!r} is no list of hosts; it should be like node[01-03].")
         numbers = range(int(first), int(last or first) + 1)
-        if len(numbers) > MOST_HOSTS:
-            raise BadInput(f"{name!r} are {len(numbers)} hosts; a placement takes at most {MOST_HOSTS}.")
         hosts += [f"{match[1]}{number:0{len(first)}d}" for number in numbers]
     return hosts
 
 
-def _pinned(
-    environment: dict[str, str], values: dict[str, Any], described: MachineDescription | None
-) -> dict[str, str]:
+def _pinned(environment: dict[str, str], values: dict[str, Any], described: MachineDescription) -> dict[str, str]:
     """Read Intel MPI's pinning. Its variables stay variables where the placement has no field for them."""
     pins = {name: value for name, value in environment.items() if name.startswith("I_MPI_PIN")}
     if not pins:
         return environment
-    described = described or machines.this()
-    threads = _threads_of_a_core(described)
     domain, _, layout = pins.get("I_MPI_PIN_DOMAIN", "").lower().partition(":")
     order = layout or pins.get("I_MPI_PIN_ORDER", "").lower()
     if pins.get("I_MPI_PIN", "1").lower() in _OFF:
         values["bind_to"] = "none"
     elif domain in _BINDINGS:
         values["bind_to"] = _BINDINGS[domain]
-    elif domain.isascii() and domain.isdigit() and 1 <= int(domain[:5]) // threads <= 1024:
-        values["bind_to"], values["cores_per_rank"] = "core", int(domain[:5]) // threads
+    elif cores := (positive(domain) or 0) // _threads_of_a_core(described):
+        values["bind_to"], values["cores_per_rank"] = "core", cores
     if values["bind_to"] == "core" and order == "scatter" and values["map_by"] == "auto":
         values["map_by"] = "package"
     try:
@@ -234,18 +221,16 @@ def _pinned(
     )
 
 
-def _threads_of_a_core(described: MachineDescription | None) -> int:
-    """Hardware threads, as Slurm and Intel MPI count; of this machine where none is given."""
-    machine = described or machines.this()
-    return max(machine.count("unit") // machine.count("core"), 1)
+def _threads_of_a_core(described: MachineDescription) -> int:
+    """Hardware threads, as Slurm and Intel MPI count."""
+    return described.count("unit") // described.count("core")
 
 
 def _threads(environment: dict[str, str], cores: int) -> tuple[int | None, dict[str, str]]:
     """Threads of each rank, if all libraries are told the same, and the variables that tell more."""
     threads = environment.get("OMP_NUM_THREADS", "")
-    if not (
-        threads.isascii() and threads.isdigit() and 1 <= int(threads[:5]) <= 1024 and str(int(threads[:5])) == threads
-    ):
+    count = positive(threads)
+    if str(count) != threads:
         return None, environment
     rest = {n: value for n, value in environment.items() if n not in THREAD_VARIABLES or value != threads}
-    return (None if int(threads) == cores else int(threads)), rest
+    return (None if count == cores else count), rest

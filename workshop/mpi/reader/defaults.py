@@ -6,15 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workshop.core.errors import BadInput
-from workshop.core.machines import MachineDescription
+from workshop.core.machines import KEYS, MachineDescription
 from workshop.mpi.reader.parsed_options import ParsedOptions
 
 # Open MPI 5 binds ranks to what it deals them out over, if that is part of a host.
 _PARTS = ("hwthread", "core", "l3cache", "numa", "package")
 FEW_RANKS = 2  # ranks that Open MPI binds to cores where they are dealt out over slots or hosts; more get a NUMA node
-
-
-_KEYS = {"hwthread": "unit", "l3cache": "l3"}  # of a machine's units, where they aren't called as the resource
 
 
 def map_openmpi(options: ParsedOptions, values: dict[str, Any]) -> None:
@@ -41,7 +38,7 @@ def ranks_of_openmpi(options: ParsedOptions, hosts: Sequence[Mapping[str, Any]],
     by, each = ("node", options.per_host) if options.per_host else (options.map_by, options.per_resource)
     nodes = len(hosts) or 1
     if each:
-        return nodes * each * (1 if by == "node" else described.count(_KEYS.get(str(by), str(by))))
+        return nodes * each * (1 if by == "node" else described.count(str(by)))
     places = described.count("unit") if options.hardware_threads else described.cores
     slots = sum(host["slots"] for host in hosts) or described.cores
     cores_per_rank = options.cores_per_rank or 1
@@ -49,19 +46,19 @@ def ranks_of_openmpi(options: ParsedOptions, hosts: Sequence[Mapping[str, Any]],
 
 
 def settle(
-    options: ParsedOptions, values: dict[str, Any], environment: dict[str, str], described: MachineDescription | None
+    options: ParsedOptions, values: dict[str, Any], environment: dict[str, str], described: MachineDescription
 ) -> None:
     """Add the MPI's defaults to the placement's values and environment. Raises BadInput for a command that the MPI
     would refuse in this form."""
     if options.launcher == "srun":
         return  # how Slurm binds is a matter of its configuration
     bound = options.bind_to or (None if "bind" in options.settled else _bound(options, values, environment))
-    cores = described.cores if described is not None and not values["hosts"] else 1 << 30
+    cores = described.cores if not values["hosts"] else 1 << 30
     if values["mpi"] != "openmpi":
         values["bind_to"] = bound or "auto"
         return
     dealt = values["per_resource"] is None
-    several = described is None or described.count("unit") > described.count("core")
+    several = described.count("unit") > described.count("core")
     on_each = bound == "hwthread" == options.map_by and not dealt
     alone = options.bind_to == "hwthread" != options.map_by and (options.cores_per_rank or 1) == 1
     if (alone or on_each) and several and not options.hardware_threads:
@@ -103,9 +100,7 @@ def _beyond(options: ParsedOptions, values: dict[str, Any]) -> bool:
     return remaining < 0
 
 
-def _share(
-    options: ParsedOptions, values: dict[str, Any], bound: str | None, described: MachineDescription | None
-) -> None:
+def _share(options: ParsedOptions, values: dict[str, Any], bound: str | None, described: MachineDescription) -> None:
     """Whether ranks share: Open MPI tells sharing slots (`:OVERSUBSCRIBE`) from sharing cores (`:overload-allowed`),
     a placement doesn't. Where the other one could change the map, the word that it can't keep is named."""
     values["oversubscribe"] = options.oversubscribe
@@ -122,15 +117,13 @@ def _share(
         values["oversubscribe"] = values["ranks"] > sum(host["slots"] for host in values["hosts"])
 
 
-def _fit(cores: int, resource: str, described: MachineDescription | None) -> bool:
-    """Whether each such resource of the machine has so many cores; taken for granted where no machine is known."""
-    if described is None:
-        return True
+def _fit(cores: int, resource: str, described: MachineDescription) -> bool:
+    """Whether each such resource of the machine has so many cores."""
     if resource == "node":
         return cores <= described.cores
     per: dict[int, set[int]] = {}
     for row in described.units:
-        per.setdefault(row[_KEYS.get(resource, resource)], set()).add(row["core"])
+        per.setdefault(row[KEYS.get(resource, resource)], set()).add(row["core"])
     return all(cores <= len(cores_of_resource) for cores_of_resource in per.values())
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from workshop.core.errors import BadInput
 from workshop.mpi import mpirun_rsh
-from workshop.mpi.reader.lines import CommandLine
+from workshop.mpi.reader.lines import CommandLine, split
 from workshop.mpi.reader.parsed_options import ParsedOptions, read_binding, read_mapping
 
 # Options that only one of the MPIs has, in its own spelling.
@@ -26,7 +26,7 @@ _HARMLESS |= {"exclusive", "overcommit", "O"}  # of Slurm: what a job is given
 _ONE_VALUE = {"hostfile", "machinefile", "f", "rankfile", "rf", "rank-by", "cpu-set", "wdir", "prefix", "timeout"}
 _ONE_VALUE |= {"launcher", "bootstrap", "iface", "configfile", "prepend-pattern", "p", "output-filename"}
 _ONE_VALUE |= {"job-name", "J", "partition", "account", "A", "time", "t", "qos", "mem", "constraint", "distribution"}
-_ONE_VALUE |= {"m", "export", "o", "e", "output", "error", "gres", "exclude", "chdir", "D"}
+_ONE_VALUE |= {"m", "export", "o", "e", "output", "error", "gres", "exclude", "chdir", "D", "hint", "genvlist"}
 _QUIET = {"display", "output"}  # of mpirun: reports
 _JOINED = re.compile(r"(-[nNc])(\d+)")  # Slurm's -n4
 _TWO_VALUES = {"prtemca", "pmixmca"}
@@ -104,13 +104,11 @@ class OptionReader:
 
     def stray(self, equals: str) -> str:
         """The value of an option that isn't known, if what follows looks like one: behind it options go on."""
-        next_words = self.words[self.place : self.place + 2]
-        if equals or len(next_words) < 2 or next_words[0].startswith("-") or not next_words[1].startswith("-"):
-            return ""
-        if next_words[1].lstrip("-").partition("=")[0] not in {*HANDLERS, *SLURM, *_HARMLESS, *_ONE_VALUE}:
+        value, *further = self.words[self.place : self.place + 2] or [""]
+        if equals or value.startswith("-") or not (further and further[0].startswith("-")):
             return ""
         self.place += 1
-        return f" {next_words[0]}"
+        return f" {value}"
 
     def name(self, words: str) -> None:
         self.options.unknown.append(words)
@@ -171,10 +169,6 @@ def _pair(reader: OptionReader, word: str, text: str | None) -> None:
     reader.options.environment[name] = value if equals else reader.value(None)
 
 
-def _names(reader: OptionReader, word: str, value: str | None) -> None:
-    reader.options.names += [name for name in reader.value(value).split(",") if name]
-
-
 def _mca(reader: OptionReader, word: str, text: str | None) -> None:
     """A parameter of Open MPI; as a variable it means the same."""
     name = reader.value(text)
@@ -193,21 +187,9 @@ def _cpu_bind(reader: OptionReader, word: str, text: str | None) -> None:
         reader.name(f"--cpu-bind={value}")
 
 
-def _hint(reader: OptionReader, word: str, text: str | None) -> None:
-    """Slurm's --hint: with `nomultithread`, ranks use one hardware thread of each core."""
-    value = reader.value(text)
-    if value == "nomultithread":
-        reader.options.one_thread = True
-    elif value != "multithread":
-        reader.name(f"--hint={value}")
-
-
 def _more(reader: OptionReader, word: str, value: str | None) -> None:
     """Options of mpirun inside an option of horovodrun."""
-    try:
-        words = shlex.split(reader.value(value))
-    except ValueError:
-        raise BadInput(f"{word.partition('=')[0]} has a quotation mark that is not closed.") from None
+    words = split(reader.value(value))
     inner = type(reader)(reader.options, words)
     inner.read()
     reader.options.unknown += words[inner.place :]
@@ -235,7 +217,6 @@ HANDLERS: dict[str, Handler] = {
     "bind-to": _bind_to,
     "x": _variable,
     **dict.fromkeys(("genv", "env"), _pair),
-    "genvlist": _names,
     "mca": _mca,
     "oversubscribe": _oversubscribe,
     **dict.fromkeys(("binding-args", "mpi-args"), _more),
@@ -247,5 +228,4 @@ SLURM: dict[str, Handler] = {
     **dict.fromkeys(("c", "cpus-per-task"), _number("processors")),
     **dict.fromkeys(("w", "nodelist"), _hosts),
     "cpu-bind": _cpu_bind,
-    "hint": _hint,
 }

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workshop.core.errors import BadInput
+from workshop.core.placement import positive
 
 RESOURCES = {
     "slot": "slot",
@@ -23,7 +24,6 @@ RESOURCES = {
     "machine": "node",
 }
 
-
 _IN_TURN = ("slot", "hwthread", "core", "node")
 
 
@@ -39,7 +39,6 @@ class ParsedOptions:
     per_node: int | None = None  # of Slurm
     nodes: int | None = None
     processors: int | None = None  # of Slurm, for each rank: hardware threads
-    one_thread: bool = False  # of each core
     map_by: str | None = None
     per_resource: int | None = None
     cores_per_rank: int | None = None
@@ -78,11 +77,11 @@ def read_mapping(options: ParsedOptions, mapping: str, words: str) -> None:
         options.settled.add("map")
     if first.lower() == "ppr":
         count, resource, *modifiers = [*modifiers, "", ""]
-        if not (count.isascii() and count.isdigit() and 1 <= int(count[:5]) <= 1024):
+        if not positive(count):
             raise BadInput(f"{words}: the number of ranks on each resource should be from 1 to 1024.")
         if resource.lower() not in RESOURCES or resource.lower() == "slot":
             raise BadInput(f"{words}: ppr should name a resource, like ppr:{count}:package.")
-        options.map_by, options.per_resource = RESOURCES[resource.lower()], int(count[:5])
+        options.map_by, options.per_resource = RESOURCES[resource.lower()], int(count)
     elif first.lower() in RESOURCES:
         options.map_by, options.per_resource = RESOURCES[first.lower()], None
     elif first:
@@ -90,10 +89,10 @@ def read_mapping(options: ParsedOptions, mapping: str, words: str) -> None:
         return
     for modifier in filter(None, modifiers):
         name, _, value = modifier.partition("=")
-        if name.lower() == "pe" and value.isascii() and value.isdigit() and 1 <= int(value[:5]) <= 1024:
-            options.cores_per_rank = int(value[:5])
-        elif name.lower() == "pe":
-            raise BadInput(f"{words}: pe should be a number of cores from 1 to 1024.")
+        if name.lower() == "pe":
+            options.cores_per_rank = positive(value)
+            if not options.cores_per_rank:
+                raise BadInput(f"{words}: pe should be a number of cores from 1 to 1024.")
         elif modifier.lower() == "oversubscribe":
             options.oversubscribe = True
         elif modifier.lower() == "hwtcpus":
@@ -114,12 +113,9 @@ def read_binding(options: ParsedOptions, binding: str, words: str) -> None:
         return
     options.bind_to = RESOURCES.get(first.lower(), "none")
     for modifier in modifiers:
-        if modifier.isascii() and modifier.isdigit() and 1 <= int(modifier[:5]) <= 1024:  # Hydra's core:2
-            if options.bind_to == "core":
-                options.cores_per_rank = int(modifier[:5])
-            elif int(modifier[:5]) > 1:
-                options.unknown.append(f":{modifier} of {words}")
+        if options.bind_to == "core" and positive(modifier):  # Hydra's core:2
+            options.cores_per_rank = positive(modifier)
         elif modifier.lower() == "overload-allowed":
             options.overload = True
-        elif modifier.lower() not in ("if-supported", "no-overload"):
+        elif modifier.lower() not in ("1", "if-supported", "no-overload"):
             options.unknown.append(f":{modifier} of {words}")

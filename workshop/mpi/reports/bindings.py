@@ -4,14 +4,12 @@ can have."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 from workshop.core.errors import BadInput
 
 LARGEST_NUMBER = 65535
 HOST = r"[A-Za-z0-9][A-Za-z0-9._-]{0,252}"  # a host's name in patterns
 
-Kind = Literal["openmpi5", "openmpi4", "openmpi", "intel-pinning", "intel-ranks", "mpich"]
 Rows = list[dict[str, int]]  # of a machine's units: unit, core, package, numa, l3
 
 
@@ -39,15 +37,15 @@ class RankBinding:
 class MappingReport:
     """A reader's result: bindings, and what the report tells of its hosts' machines.
 
-    `knows` names the fields of a rank that need no other source. `precision` says whether the report shows all cores
-    and hardware threads of its hosts, by packages ("both") or ("units") without them.
+    `knows` names the fields of a rank that need no other source. `shows_machine` says whether the report shows all
+    hardware threads of its hosts.
     """
 
-    kind: Kind
+    name: str
     bindings: list[RankBinding] = field(default_factory=list)
     rows: dict[str, Rows] = field(default_factory=dict)
     knows: frozenset[str] = frozenset()
-    precision: Literal["", "both", "units"] = ""
+    shows_machine: bool = False
 
 
 def wrong(line: int, what: str) -> BadInput:

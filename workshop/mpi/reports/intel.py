@@ -18,8 +18,6 @@ _ROW = re.compile(
 )
 _BEGUN = re.compile(r"MPI startup\(\):\s{1,40}[0-9]")
 _RANKS = re.compile(rf"^\(({HOST}):([0-9][^()]*)\)$")
-_LIST = re.compile(r"[0-9]{1,6}(?:-[0-9]{1,6})?(?:,[0-9]{1,6}(?:-[0-9]{1,6})?)*")  # as some versions write it
-_MORE = re.compile(r"(?=-*[0-9,])[0-9,-]+")  # a line with which a list without braces can go on
 
 
 def pinning(text: str) -> MappingReport | None:
@@ -27,13 +25,8 @@ def pinning(text: str) -> MappingReport | None:
     lines = text.split("\n")
     head = next((number for number, words in enumerate(lines) if _HEAD.search(words)), None)
     if head is None:
-        row_alone = next((number for number, words in enumerate(lines, 1) if _ROW.search(words.rstrip())), None)
-        if row_alone is not None:
-            raise wrong(
-                row_alone, "the table's head (Rank Pid Node name Pin cpu) is missing above; give the whole table."
-            )
         return None
-    report = MappingReport("intel-pinning")
+    report = MappingReport("Intel MPI's table of pinned processors")
     at = head + 1
     while at < len(lines):
         if _BEGUN.search(lines[at]):
@@ -63,28 +56,17 @@ def _pinned(lines: Sequence[str], at: int) -> tuple[RankBinding, int]:
     rank, pid, host, where = number(match[1], line, "the rank"), int(match[2]), match[3], match[4].strip()
     if where == "n/a":
         return RankBinding(rank, host, line, bound=False, pid=pid), at + 1
-    braces, last = where.startswith("{"), where
-    while at + 1 < len(lines) and "MPI startup" not in lines[at + 1]:
-        more = lines[at + 1].strip()
-        if "}" in last if braces else more and not _MORE.fullmatch(more):
-            break
-        if more and not braces and where[-1].isdecimal() and more[0].isdecimal():
-            raise wrong(
-                at + 2,
-                f"{excerpt(more)} may go on with the processors of rank {rank} in line {line}, but not where a number "
-                "ends; give the whole list on one line.",
-            )
-        where, last, at = where + more, more, at + 1
-    if not (where.endswith("}") if braces else _LIST.fullmatch(where)):
-        right = "they should be like {0,1,2}, {0-3}, or the same without braces"
-        raise wrong(line, f"the processors of rank {rank} are {excerpt(where)}; {right}.")
-    units = numbers(where[1:-1] if braces else where, line, "the processors")
+    braces = where.startswith("{")
+    while braces and not where.endswith("}") and at + 1 < len(lines) and "MPI startup" not in lines[at + 1]:
+        at += 1
+        where += lines[at].strip()
+    units = numbers(where.removeprefix("{").removesuffix("}"), line, f"the processors of rank {rank}")
     return RankBinding(rank, host, line, units=units, pid=pid), at + 1
 
 
 def ranks(text: str) -> MappingReport | None:
     """Which ranks are on which host, and no more than that; None where the text doesn't say. Raises BadInput."""
-    report = MappingReport("intel-ranks")
+    report = MappingReport("Intel MPI's map of ranks")
     for line, words in enumerate(text.split("\n"), 1):
         if match := _RANKS.match(words.strip()[:100_000]):
             for rank in numbers(match[2], line, f"the ranks of {match[1]}"):
@@ -96,13 +78,11 @@ _LINE = re.compile(r"process ([0-9]{1,9}) binding:(.*)$")
 # Which rank a line is of, if MPICH was told to say so: `-l` writes [0], `-prepend-pattern "[%r@%h] "` writes [0@node1].
 _WHO = re.compile(rf"\[([0-9]{{1,9}})(?:@({HOST}))?\]\s?$")
 HERE = "localhost"
-RIGHT = 'on several hosts let MPICH say which rank a line is of: mpiexec -prepend-pattern "[%r@%h] "'
 
 
 def read(text: str) -> MappingReport | None:
     """The bindings in a text; None where there are none. Raises BadInput."""
-    report = MappingReport("mpich", precision="units")
-    plain: dict[int, int] = {}  # processes that came without their rank, and their lines
+    report = MappingReport("MPICH's bindings", shows_machine=True)
     for line, words in enumerate(text.split("\n"), 1):
         match = _LINE.search(words.rstrip())
         if not match:
@@ -115,10 +95,6 @@ def read(text: str) -> MappingReport | None:
             raise wrong(line, "the binding has no 1, so the process could run nowhere.")
         who = _WHO.search(words[max(match.start() - 300, 0) : match.start()])
         rank, host = (int(who[1]), who[2] or HERE) if who else (int(match[1]), HERE)
-        if not who:
-            if rank in plain:
-                raise wrong(line, f"process {rank} is there a second time, after line {plain[rank]}; {RIGHT}.")
-            plain[rank] = line
         host_rows = report.rows.setdefault(host, [])
         host_rows += [row(unit, unit, 0) for unit in range(len(host_rows), len(digits))]
         report.bindings.append(RankBinding(rank, host, line, bound=len(units) < len(digits), units=units))

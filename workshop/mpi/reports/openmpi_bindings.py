@@ -9,14 +9,13 @@ letter for each hardware thread, B where the rank may run.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
-from workshop.core import topology, words
+from workshop.core import topology
 from workshop.mpi.reports.bindings import (
     HOST,
-    Kind,
     MappingReport,
     RankBinding,
     Rows,
@@ -34,6 +33,7 @@ _NODE = re.compile(rf"Data for node: ({HOST})\s")
 _PROCESS = re.compile(r"Data for proc: \[[^\]\s]{1,300},([0-9]{1,9})\]")
 _BINDING = re.compile(r"^\s*Binding: (.*)$")
 _PLACE = re.compile(r"package\[([0-9]{1,6})\]\[(core|hwt):([LP]?)([0-9,L-]{1,9000})\]")
+_VERSION_4, _VERSION_5 = "Bindings of Open MPI 2 to 4", "Open MPI 5's bindings"
 _PREFIX = 400  # characters before a report that can name its host
 
 
@@ -51,10 +51,10 @@ class _BindingsReader:
     def __init__(self) -> None:
         self.reported = list[RankBinding]()
         self.mapped = list[RankBinding]()
-        self.drawn: dict[str, tuple[int, Rows]] = {}  # by host: the line and the machine of its first mask
-        self.kind: Kind = "openmpi5"  # the program, as far as lines of unbound ranks tell
+        self.drawn: dict[str, Rows] = {}  # by host: the machine of its first mask
+        self.name = _VERSION_5  # of what it is, as far as lines of unbound ranks tell
         self.node = ""
-        self.process: tuple[int, int] | None = None  # rank and line
+        self.process: int | None = None  # its rank
 
     def take(self, line: int, words: str) -> None:
         if match := _REPORTED.search(words):
@@ -63,23 +63,17 @@ class _BindingsReader:
                 return  # something that a program says of its ranks
             if where is None:
                 raise wrong(line, f"{excerpt(words)} should begin with the host, like [node1:4711].")
-            if "MCW" in where[0] and self.kind == "openmpi5":
-                self.kind = "openmpi"  # PRRTE says this, too
+            if "MCW" in where[0]:
+                self.name = f"{_VERSION_4}, or of PRRTE"
             place = words[match.end() :] if match[2] == "bound to" else None
             self.reported.append(self._binding(int(match[1]), where[1], place, line))
         elif match := _NODE.search(words):
             self.node = match[1]
         elif match := _PROCESS.search(words):
-            self._require_binding()
-            self.process = int(match[1]), line
-        elif (match := _BINDING.search(words)) and self.process:
-            self._map(self.process[0], match[1].strip(), line)
+            self.process = int(match[1])
+        elif (match := _BINDING.search(words)) and self.process is not None:
+            self._map(self.process, match[1].strip(), line)
             self.process = None
-
-    def _require_binding(self) -> None:
-        """Each process has to have its binding before the next one comes."""
-        if self.process:
-            raise wrong(self.process[1], f"rank {self.process[0]} has no line with its binding; give the whole map.")
 
     def _map(self, rank: int, place: str, line: int) -> None:
         if not self.node:
@@ -94,31 +88,24 @@ class _BindingsReader:
             return RankBinding(rank, host, line, bound=False)
         if "package[" in place:
             return _placed(rank, host, place, line)
-        words, colon, drawing = place.rpartition(":")
+        _, colon, drawing = place.rpartition(":")
         if not colon or not MASK.fullmatch(drawing.strip()):
             raise wrong(
                 line, f"rank {rank} is bound to {excerpt(place)}; it should be like package[0][core:L0-1] or a mask."
             )
         rows, allowed = read_mask(drawing, line)
-        check_words(words, rows, allowed, line)
-        first, first_rows = self.drawn.setdefault(host, (line, rows))
-        if first_rows != rows:
-            raise wrong(line, f"this mask has another form than that of {host} in line {first}.")
+        if self.drawn.setdefault(host, rows) != rows:
+            raise wrong(line, f"this mask has another form than that of {host} further above.")
         return RankBinding(rank, host, line, hardware_threads=allowed)
 
     def report(self) -> MappingReport | None:
-        self._require_binding()
         bindings = self.reported or self.mapped  # what was done counts for more than what was planned
         if not bindings:
             return None
         if self.drawn:
-            mixed = next((binding for binding in bindings if binding.cores or binding.packages), None)
-            if mixed:
-                raise wrong(mixed.line, "this is Open MPI 5's notation, but other lines have Open MPI 4's; give one.")
-            rows = {host: host_rows for host, (_, host_rows) in self.drawn.items()}
-            return MappingReport("openmpi4", bindings, rows, frozenset({"cores", "packages"}), "both")
+            return MappingReport(_VERSION_4, bindings, self.drawn, frozenset({"cores", "packages"}), shows_machine=True)
         placed = any(binding.packages for binding in bindings)  # in words that Open MPI 4 doesn't have
-        return MappingReport("openmpi5" if placed else self.kind, bindings, _rows(bindings), _knows(bindings))
+        return MappingReport(_VERSION_5 if placed else self.name, bindings, _rows(bindings), _knows(bindings))
 
 
 def _placed(rank: int, host: str, text: str, line: int) -> RankBinding:
@@ -130,21 +117,14 @@ def _placed(rank: int, host: str, text: str, line: int) -> RankBinding:
     if len(kinds) > 1:
         raise wrong(line, f"rank {rank} is bound to cores and to hardware threads; it should be one of them.")
     ((kind, sign),) = kinds
-    if len({package for package, *_ in places}) < len(places):
-        raise wrong(
-            line, f"rank {rank} is bound to {excerpt(text)}, which names a package twice; it should be there once."
-        )
     if (kind, sign) == ("core", "P"):
         raise wrong(line, "these are physical numbers of cores, which only that machine knows; give logical ones.")
     package_of_place: dict[int, int] = {}  # the package of each place
     for package, _, _, list_ in places:
         for place in numbers(list_.replace("L", ""), line, f"the {kind}s"):
-            if package_of_place.setdefault(place, int(package)) != int(package):
-                raise wrong(line, f"rank {rank} is bound to {kind} {place} in two packages; it lies in one of them.")
-    ordered, packages = (
-        tuple(sorted(package_of_place)),
-        tuple(package_of_place[place] for place in sorted(package_of_place)),
-    )
+            package_of_place[place] = int(package)
+    ordered = tuple(sorted(package_of_place))
+    packages = tuple(package_of_place[place] for place in ordered)
     if kind == "core":
         return RankBinding(rank, host, line, cores=ordered, packages=packages)
     # What version 5 calls logical numbers of hardware threads (hwt:L) are the operating system's.
@@ -156,16 +136,12 @@ def _knows(bindings: Iterable[RankBinding]) -> frozenset[str]:
 
 
 def _rows(bindings: Iterable[RankBinding]) -> dict[str, Rows]:
-    """The parts of the machines that ranks are bound to. Raises BadInput where two ranks contradict each other."""
+    """The parts of the machines that ranks are bound to."""
     packages: dict[str, dict[int, int]] = {}
     for binding in bindings:
         package_of_place = packages.setdefault(binding.host, {})
         for place, package in zip((*binding.cores, *binding.units), binding.packages, strict=True):
-            if package_of_place.setdefault(place, package) != package:
-                raise wrong(
-                    binding.line,
-                    f"{place} is in package {package} here, but in {package_of_place[place]} further above.",
-                )
+            package_of_place[place] = package
     return {
         host: [row(place, place, package_of_place[place]) for place in sorted(package_of_place)]
         for host, package_of_place in packages.items()
@@ -173,7 +149,6 @@ def _rows(bindings: Iterable[RankBinding]) -> dict[str, Rows]:
 
 
 MASK = re.compile(r"(?:\[[B.~/]*\])+")
-_WORDS = re.compile(r"socket ([0-9]{1,6})\[core ([0-9]{1,6})\[hwt ([0-9,-]{1,200})\]\]")
 RIGHT = "it should be like [BB/../..][../../..]: brackets for packages, / between cores, a letter per hardware thread"
 
 
@@ -181,39 +156,16 @@ def mask(report: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
     """How Open MPI 4 writes where a rank may run. `report` is the rank's part of a rank map; a host that the machine
     doesn't have gives an empty text."""
     allowed = set(report.get("units") or [])
+    described = topology.machines(dict(machine)).get(report["host"]) or {}
+    rows = sorted(described.get("units") or [], key=lambda row: (row["package"], row["core"], row["unit"]))
     packages = []
-    for _, of_package in groupby(_ordered(report, machine), key=lambda row: row["package"]):
+    for _, of_package in groupby(rows, key=lambda row: row["package"]):
         cores = [
             "".join("B" if row["unit"] in allowed else "." for row in of_core)
             for _, of_core in groupby(of_package, key=lambda row: row["core"])
         ]
         packages.append(f"[{'/'.join(cores)}]")
     return "".join(packages)
-
-
-def masks(rank_map: Mapping[str, Any], machine: Mapping[str, Any]) -> list[str]:
-    """The lines that Open MPI 4's --report-bindings would print, in rank order."""
-    return [_line(report, machine) for report in rank_map.get("ranks") or []]
-
-
-def _line(report: Mapping[str, Any], machine: Mapping[str, Any]) -> str:
-    start = f"[{report['host']}:{report.get('pid') or 0}] MCW rank {report['rank']} "
-    rows, allowed = _ordered(report, machine), set(report.get("units") or [])
-    if not allowed or len(allowed) == len(rows):
-        return f"{start}is not bound (or bound to all available processors)"
-    cores = []
-    for core, of_core in groupby(rows, key=lambda row: row["core"]):
-        threads = list(of_core)
-        numbers_allowed = [number for number, row in enumerate(threads) if row["unit"] in allowed]
-        if numbers_allowed:
-            cores.append(f"socket {threads[0]['package']}[core {core}[hwt {words.ranges(numbers_allowed)}]]")
-    return f"{start}bound to {', '.join(cores)}: {mask(report, machine)}"
-
-
-def _ordered(report: Mapping[str, Any], machine: Mapping[str, Any]) -> Rows:
-    """The units of the rank's host in the order of hwloc's logical numbers."""
-    described = topology.machines(dict(machine)).get(report["host"]) or {}
-    return sorted(described.get("units") or [], key=lambda row: (row["package"], row["core"], row["unit"]))
 
 
 def read_mask(text: str, line: int) -> tuple[Rows, tuple[int, ...]]:
@@ -234,21 +186,3 @@ def read_mask(text: str, line: int) -> tuple[Rows, tuple[int, ...]]:
     if not allowed:
         raise wrong(line, f"the mask {excerpt(text)} has no B, so the rank could run nowhere.")
     return rows, tuple(allowed)
-
-
-def check_words(text: str, rows: Rows, allowed: Sequence[int], line: int) -> None:
-    """Compare the words before a mask (`socket 0[core 1[hwt 0-1]], …`), if there are any, with the mask itself."""
-    places = _WORDS.findall(text)
-    units: dict[tuple[int, int], list[int]] = {}
-    for unit in rows if places else ():
-        units.setdefault((unit["package"], unit["core"]), []).append(unit["unit"])
-    units_in_words: set[int] = set()
-    for package, core, threads in places:
-        of_core = units.pop((int(package), int(core)), None)  # each core is named once
-        if of_core is None:
-            raise wrong(line, f"the words {excerpt(text)} tell of core {core} in package {package}, the mask doesn't.")
-        units_in_words |= {
-            of_core[n] for n in numbers(threads, line, f"hardware threads of core {core}", len(of_core) - 1)
-        }
-    if places and units_in_words != set(allowed):
-        raise wrong(line, f"the words {excerpt(text)} and the mask behind them don't say the same.")

@@ -20,9 +20,8 @@ def place_ranks(
     firsts: dict[str, RankBinding] = {}  # the first binding of each host in the report
     for binding in sorted(bindings, key=lambda binding: binding.line):
         firsts.setdefault(binding.host, binding)
-    described_machine = _DescribedMachine(machine) if machine else None
     hosts = {
-        host: described_machine.host(report, binding) if described_machine else _Host(report.rows.get(host) or [])
+        host: _described_host(machine, report, binding) if machine else _Host(report.rows.get(host) or [])
         for host, binding in firsts.items()
     }
     knows = ("cores", "packages", "numa") if machine else report.knows
@@ -53,7 +52,7 @@ def _in_order(report: MappingReport) -> list[RankBinding]:
             raise wrong(
                 binding.line,
                 f"rank {binding.rank} is there a second time, after line {before.line}; a report should have each rank "
-                "once. Two worlds of one rank look like this, too.",
+                "once.",
             )
     for expected, binding in enumerate(bindings):
         if binding.rank != expected:
@@ -63,59 +62,20 @@ def _in_order(report: MappingReport) -> list[RankBinding]:
     return bindings
 
 
-class _DescribedMachine:
-    """The machine that somebody gives: of each host, or described once for all hosts alike."""
-
-    def __init__(self, machine: Mapping[str, Any]) -> None:
-        self.machines = topology.machines(dict(machine))
-        self._hosts: dict[str, _Host] = {}
-
-    def host(self, report: MappingReport, binding: RankBinding) -> _Host:
-        """The units of the binding's host, if that can be the machine that the report is of. Raises BadInput."""
-        name = (
-            binding.host if binding.host in self.machines or len(self.machines) > 1 else next(iter(self.machines), "")
-        )
-        if name not in self.machines:
-            raise wrong(binding.line, f"host {name} is not one of the machine's hosts {', '.join(self.machines)}.")
-        if name not in self._hosts:
-            rows = self.machines[name].get("units") or []
-            ordered = sorted(rows, key=lambda unit_row: (unit_row["package"], unit_row["core"], unit_row["unit"]))
-            self._hosts[name] = _Host(ordered, described=True)
-        host_described = self._hosts[name]
-        reported_rows = report.rows.get(binding.host) or []
-        if reported_rows and report.precision and not _matches(reported_rows, host_described.rows, report.precision):
-            size = _size(host_described.rows, report.precision)
-            raise wrong(
-                binding.line,
-                f"the report is of a machine with {_size(reported_rows, report.precision)}, not of {size}.",
-            )
-        return host_described
-
-
-def _matches(reported_rows: Rows, rows: Rows, precision: str) -> bool:
-    """Whether what a report shows of a machine can be of this one."""
-    if precision == "units":  # which may be numbered with gaps
-        return len(reported_rows) in (len(rows), max((unit_row["unit"] for unit_row in rows), default=-1) + 1)
-    return _shape(reported_rows) == _shape(rows)
-
-
-def _shape(rows: Rows) -> list[list[int]]:
-    """The part that has to be equal: by package, the hardware threads of each core."""
-    per_package: dict[int, list[int]] = defaultdict(list)
-    per_core: dict[tuple[int, int], int] = defaultdict(int)
-    for unit_row in rows:
-        per_core[unit_row["package"], unit_row["core"]] += 1
-    for (package, _), threads in sorted(per_core.items()):
-        per_package[package].append(threads)
-    return [threads for _, threads in sorted(per_package.items())]
-
-
-def _size(rows: Rows, precision: str) -> str:
-    if precision == "units":
-        return words.count(len(rows), "processing unit")
-    cores = len({(unit_row["package"], unit_row["core"]) for unit_row in rows})
-    packages = words.count(len({unit_row["package"] for unit_row in rows}), "package")
-    return f"{packages}, {words.count(cores, 'core')} and {words.count(len(rows), 'hardware thread')}"
+def _described_host(machine: Mapping[str, Any], report: MappingReport, binding: RankBinding) -> _Host:
+    """The units of the binding's host on the given machine, which is described for each host or once for all. Raises
+    BadInput where that can't be the machine that the report is of."""
+    machines = topology.machines(dict(machine))
+    name = binding.host if binding.host in machines or len(machines) > 1 else next(iter(machines), "")
+    if name not in machines:
+        raise wrong(binding.line, f"host {name} is not one of the machine's hosts {', '.join(machines)}.")
+    rows: Rows = sorted(machines[name]["units"], key=lambda row: (row["package"], row["core"], row["unit"]))
+    reported = len(report.rows.get(binding.host) or [])
+    # Units may be numbered with gaps.
+    if report.shows_machine and reported not in (len(rows), max(row["unit"] for row in rows) + 1):
+        size = words.count(len(rows), "hardware thread")
+        raise wrong(binding.line, f"the report is of a machine with {reported} hardware threads, this one has {size}.")
+    return _Host(rows, described=True)
 
 
 class _Host:
@@ -137,9 +97,7 @@ class _Host:
         """The units that a binding stands for, and their cores, packages and NUMA nodes, in order. Raises BadInput."""
         place = (binding.bound, binding.units, binding.cores, binding.hardware_threads, binding.packages)
         if place not in self._places:
-            rows = self._rows(binding)
-            keys = {"units": "unit", "cores": "core", "packages": "package", "numa": "numa"}
-            self._places[place] = {name: sorted({unit_row[key] for unit_row in rows}) for name, key in keys.items()}
+            self._places[place] = topology.places(self._rows(binding))
         return self._places[place]
 
     def _rows(self, binding: RankBinding) -> Rows:

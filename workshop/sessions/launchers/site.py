@@ -204,7 +204,7 @@ def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
             f"{RANKS_PER_CORE} per core."
         )
     try:
-        mpi.module_of(placement.mpi).check(placement, cores)
+        mapper.check(placement)
     except BadInput as error:
         raise BadInput(f"{_advice(placement, cores)}\n{error}" if mpi.REFUSES in str(error) else str(error)) from None
 

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from workshop import mpi
-from workshop.core import config, topology
+from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement
+from workshop.mpi import mapper
 from workshop.sessions import preflight
 from workshop.sessions.launchers import site
 from workshop.sessions.launchers.site import Launch, Reach
@@ -53,7 +54,7 @@ def check_placement(options: Mapping[str, Any], placement: Placement) -> None:
     most = site.RANKS_PER_CORE * sum(slots.values())
     if placement.ranks > most:
         raise BadInput(f"ranks is {placement.ranks}: these hosts take at most {most}, {site.RANKS_PER_CORE} per slot.")
-    mpi.module_of(placement.mpi).check(placement, topology.allowed_cores(topology.machine()))
+    mapper.check(placement)
 
 
 def trial(options: Mapping[str, Any]) -> list[str]:

@@ -29,7 +29,6 @@ from workshop.mpi.implementations import read_placement
 
 EXAMPLE = "`workload: kmeans` and `vary: {ranks: [1, 2]}`"
 LARGEST = 64 * 1024  # bytes
-DEEPEST = 10  # levels
 
 
 class StudyFile(BaseModel, frozen=True, extra="forbid"):
@@ -77,12 +76,10 @@ def placement_of(study_file: StudyFile, shared: Any) -> Any:
 def read(text: str, name: str = "the study") -> StudyFile:
     """A study from the text of a file of that name. Raises BadInput with one sentence."""
     try:
-        node, loader = yaml_files.compose(text, DEEPEST)
+        node, loader = yaml_files.compose(text)
         for line, problem in yaml_files.bad_keys(node):
             raise BadInput(f"{name}, line {line}: {problem}")
         document = yaml_files.document(node, loader)
-    except yaml_files.TooDeep as error:
-        raise BadInput(f"{name} {error}; a study's file has {DEEPEST} levels at most.") from None
     except yaml_files.Unreadable as error:
         where = f", line {error.line}" if error.line else ""
         raise BadInput(f"{name}{where} {error}") from None

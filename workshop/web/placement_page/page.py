@@ -122,7 +122,7 @@ def _away(composed: Composition, session: SessionRecord) -> str:
 def _pasted(composed: Composition | None, predicted: Prediction | None) -> None:
     """Read a report and draw it."""
     st.markdown(WHAT)
-    text = st.text_area("Report", key="place-report", height=220, max_chars=reports.LARGEST_REPORT)
+    text = st.text_area("Report", key="place-report", height=220)
     if not text.strip():
         return
     try:
