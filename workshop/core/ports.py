@@ -33,7 +33,10 @@ def free_ports(count: int, address: str = HERE) -> list[int]:
                 ports.append(probe.getsockname()[1])
             if len(ports) == count:
                 return ports
-    raise WorkshopError(f"{address} has {len(ports)} free ports of the {count} that are needed; end some servers.")
+    raise WorkshopError(
+        f"{address} has {len(ports)} free ports of the {count} that are needed; end some servers, or give another "
+        "address of this machine."
+    )
 
 
 def free_port() -> int:
