@@ -38,19 +38,19 @@ def read(kind: str) -> Verdicts:
 def reason(kind: str, named: Mapping[str, Any]) -> str:
     """The reason of the first rule that holds, by itself."""
     verdicts = read(kind)
-    return next(found.why for _, found in holding(verdicts.rules, with_sentences(verdicts.sentences, named)))
+    return next(finding.why for _, finding in holding(verdicts.rules, with_sentences(verdicts.sentences, named)))
 
 
 def verdict(kind: str, named: Mapping[str, Any]) -> dict[str, str]:
     """Verdict, why and next by the first rule that holds."""
     verdicts = read(kind)
     facts = with_sentences(verdicts.sentences, named)
-    found = next(found for _, found in holding(verdicts.rules, facts))
+    finding = next(finding for _, finding in holding(verdicts.rules, facts))
     begin, end = ([say(text, facts) for text in texts] for texts in (verdicts.begin, verdicts.end))
     return {
-        "verdict": found.verdict,
-        "why": " ".join(filter(None, [*begin, found.why, *end])),
-        "next": found.following,
+        "verdict": finding.verdict,
+        "why": " ".join(filter(None, [*begin, finding.why, *end])),
+        "next": finding.following,
     }
 
 

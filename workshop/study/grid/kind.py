@@ -196,8 +196,8 @@ def propose(
             study.add_trial(optuna.trial.create_trial(state=state, value=cell.median, params=at, distributions=indices))
     keys = {results.cell_key("", cell.point) for cell in tried}
     suggestions = (study.ask(indices).params for _ in range(ATTEMPTS))
-    asked = ({name: axes[name][at] for name, at in suggestion.items()} for suggestion in suggestions)
-    points = itertools.chain(asked, itertools.islice(axes_of.points(axes), plan.MOST_TRIALS))
+    suggested = ({name: axes[name][at] for name, at in suggestion.items()} for suggestion in suggestions)
+    points = itertools.chain(suggested, itertools.islice(axes_of.points(axes), plan.MOST_TRIALS))
     return next((point for point in points if results.cell_key("", point) not in keys and able(point)), None)
 
 

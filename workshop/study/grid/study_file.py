@@ -85,16 +85,16 @@ def read(text: str, name: str = "the study") -> StudyFile:
         raise BadInput(f"{name}{where} {error}") from None
     if node is None or not isinstance(document, dict):
         raise BadInput(f"{name} holds no study; it should have lines like {EXAMPLE}.")
-    given = {key: value for key, value in document.items() if value is not None}
+    values = {key: value for key, value in document.items() if value is not None}
     if "best" in document and document["best"] is None:  # the best cells are not repeated
-        given["best"] = {"cells": 0}
-    if isinstance(given.get("sampler"), str):
-        given["sampler"] = {"name": given["sampler"]}
-    placement = given.get("placement")
+        values["best"] = {"cells": 0}
+    if isinstance(values.get("sampler"), str):
+        values["sampler"] = {"name": values["sampler"]}
+    placement = values.get("placement")
     if isinstance(placement, dict) and isinstance(variables := placement.get("environment"), dict):
-        given["placement"] = placement | {"environment": {key: str(value) for key, value in variables.items()}}
+        values["placement"] = placement | {"environment": {key: str(value) for key, value in variables.items()}}
     try:
-        return StudyFile.model_validate(given)
+        return StudyFile.model_validate(values)
     except ValidationError as error:
         first: Any = min(error.errors(include_url=False), key=lambda problem: problem["type"] == "missing")
         key = str(first["loc"][0])
