@@ -39,6 +39,9 @@ def all_of(labs: Path) -> dict[str, str]:
             for solutions, below in ((False, ""), (True, f"{SOLUTIONS}/")):
                 path = f"{below}{catalogue.file_name(lab, folder)}"
                 texts[path] = notebook.dumped(notebook.make(text, lab, folder.name, solutions))
+            for file in source.further(folder):  # without exercises, so without solutions
+                further = notebook.make(source.text_of(file), lab, folder.name, file=f"{source.FURTHER}/{file.name}")
+                texts[catalogue.file_name(lab, folder, file.stem)] = notebook.dumped(further)
         except BadInput as error:
             problems.append(str(error))
     if problems:

@@ -56,9 +56,9 @@ def _number(folder: Path) -> int:
         return 100
 
 
-def file_name(lab: LabDescription, folder: Path) -> str:
-    """The file name of a lab's notebook."""
-    return f"{lab.number}-{folder.name}.ipynb"
+def file_name(lab: LabDescription, folder: Path, further: str = "") -> str:
+    """The file name of a lab's notebook, or of a `further` one with this name."""
+    return f"{lab.number}-{folder.name}{f'-{further}' if further else ''}.ipynb"
 
 
 def find(name: str) -> Path:
@@ -93,6 +93,9 @@ def problems(labs: Path | None = None, only: Sequence[Path] | None = None) -> li
             if not (folder.parent / lab.deck / reader.FILE).is_file() and lab.deck not in reader.shipped():
                 sentences.append(f"{folder / description.FILE}: there is no deck {lab.deck!r}.")
         sentences += _notebook(folder, lab, labs)
+        for path in source.further(folder):
+            cells, faults = source.look(source.text_of(path))
+            sentences += [source.worded(str(path), fault) for fault in [*faults, *_links(cells, labs)]]
         if lab is not None:
             sentences += _answers(folder, lab)
     return sentences

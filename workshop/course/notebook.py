@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from workshop import registry
+from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.course import source
 from workshop.course.description import LabDescription
@@ -29,11 +30,11 @@ COMMAND = "workshop labs build"
 _ID = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-def make(text: str, lab: LabDescription, name: str, solutions: bool = False) -> NotebookNode:
-    """The notebook of a lab's source. `name` is the lab's folder. Raises BadInput."""
+def make(text: str, lab: LabDescription, name: str, solutions: bool = False, file: str = source.FILE) -> NotebookNode:
+    """The notebook of a source. `name` is the lab's folder, `file` the source's path in it. Raises BadInput."""
     import nbformat  # takes a second, as in `source`
 
-    cells = source.parse(text, f"{name}/{source.FILE}")
+    cells = source.parse(text, f"{name}/{file}")
     notebook = nbformat.from_dict(
         {
             "cells": [_cell(cell, f"{_ID.sub('-', name)[:50]}-{at:02}", solutions) for at, cell in enumerate(cells)],
@@ -44,7 +45,7 @@ def make(text: str, lab: LabDescription, name: str, solutions: bool = False) -> 
                     "generated": COMMAND,
                     "lab": name,
                     "solutions": solutions,
-                    "source": f"labs/{name}/{source.FILE}",
+                    "source": f"labs/{name}/{file}",
                     "sha256": hashlib.sha256(text.encode()).hexdigest(),
                     "title": lab.title,
                 },
@@ -56,7 +57,7 @@ def make(text: str, lab: LabDescription, name: str, solutions: bool = False) -> 
     try:
         nbformat.validate(notebook)
     except nbformat.ValidationError as error:
-        raise BadInput(f"{name}/{source.FILE} makes no notebook: {str(error).partition(chr(10))[0]}.") from None
+        raise BadInput(f"{name}/{file} makes no notebook: {str(error).partition(chr(10))[0]}.") from None
     return notebook
 
 
@@ -91,11 +92,17 @@ def relative(text: str) -> Iterator[tuple[int, str]]:
 
 def problem(link: str, labs: Path | None = None) -> str | None:
     """Why learners can't follow a relative link, without a full stop; None where they can. See `file` for `labs`."""
-    if file(link, labs) is not None:
+    if file(link, labs) is not None or _further(link, labs or config.labs_folder()):
         return None
     if PurePosixPath(link).name in INSTRUCTORS_FILES and PurePosixPath(link).parts[:1] == (FOLDER,):
         return f"the link {link} leads to what learners don't get"
     return f"the link {link} leads nowhere; a file of a lab is linked to as {FOLDER}/<lab>/<file>"
+
+
+def _further(link: str, labs: Path) -> bool:
+    """Whether a link leads to a further notebook, such as 0-first-primer.ipynb."""
+    parts = link.removesuffix(".ipynb").split("-", 2)
+    return len(parts) == 3 and (labs / parts[1] / source.FURTHER / f"{parts[2]}.md").is_file()
 
 
 def file(link: str, labs: Path | None = None) -> Path | None:

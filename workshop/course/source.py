@@ -22,6 +22,7 @@ from workshop.core.errors import BadInput
 from workshop.course.exercise_checks import PLACEHOLDER
 
 FILE = "notebook.md"
+FURTHER = "further"  # the folder of a lab's notebooks without exercises
 
 _OPTIONS = re.compile(r"`{3,}\s*python\b(.*)")
 _TAGS = re.compile(r"\btags=(\[.*?\])?")
@@ -83,6 +84,11 @@ class BadSource(BadInput):
         ordered = sorted(dict.fromkeys(problems), key=lambda problem: problem.line or 0)
         super().__init__("\n".join(worded(name, problem) for problem in ordered))
         self.problems = tuple(ordered)
+
+
+def further(folder: Path) -> list[Path]:
+    """The sources of a lab's further notebooks."""
+    return sorted((folder / FURTHER).glob("*.md"))
 
 
 def worded(name: str, problem: SourceProblem) -> str:
