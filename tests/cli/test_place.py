@@ -145,7 +145,7 @@ def test_intel_mpi_has_rules() -> None:
         (["--mpi", "lam"], "mpi is 'lam'"),
         (["--command", "ls"], "begins with 'ls'"),
         (["--failure", "bogus"], "no failure 'bogus'"),
-        (["--failure", "polling", "--ranks", "3", "--command", "mpirun x"], "not --ranks, --command"),
+        (["--failure", "polling", "--ranks", "3", "--command", "mpirun x"], "--machine and --hosts alone"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path: Path, words: list[str], sentence: str) -> None:

@@ -148,11 +148,17 @@ app.command("reset")(reset)
 
 @app.command("list")
 def list_(as_json: common.JSON = False) -> None:
-    """List the labs in the order of the course; `workshop labs check` says what is wrong with one that is missing."""
+    """List the labs in the order of the course."""
     from workshop.core import config
-    from workshop.course import catalogue
+    from workshop.core.errors import BadInput
+    from workshop.course import catalogue, description
 
-    labs = list(catalogue.readable())
+    labs = []
+    for folder in catalogue.folders():
+        try:
+            labs.append((folder, description.read(folder)))
+        except BadInput as error:
+            common.stderr().print(str(error), soft_wrap=True)  # all other labs are listed
     notebooks = config.notebooks_folder()
     documents = [
         {

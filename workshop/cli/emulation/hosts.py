@@ -53,19 +53,10 @@ class EmulatedHosts:
         self.ssh.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
         self.ssh.chmod(0o700)
         what = json.dumps({"names": self.names, "rate": rate})
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "workshop.cli.emulation.switch",
-            "switch",
-            str(os.getpid()),
-            str(self.folder),
-            what,
-        ]
+        switch = [sys.executable, "-P", "-m", "workshop.cli.emulation.switch", "switch"]
         self._log = os.memfd_create("switch.log")  # its messages; the folder goes with the switch
         self._switch = subprocess.Popen(
-            command,
+            [*switch, str(os.getpid()), str(self.folder), what],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
