@@ -291,8 +291,6 @@ class SganTraining:
         }
         if self.generator is not None:
             metrics["generator_loss"] = means["generator loss"]
-        if self.images.notice:
-            metrics["notices"] = [self.images.notice]
         if score is not None:
             metrics |= {
                 "held_out_loss": score.loss,
