@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import http.client
 import os
+import secrets
 import time
 import urllib.request
 from dataclasses import dataclass
@@ -84,7 +85,7 @@ def download(remote: Remote) -> File:
     try:
         data = fetch(remote)
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f"{NPZ}.{os.getpid()}")  # other processes see the whole file or none
+        part = path.with_name(f"{NPZ}.{secrets.token_hex(4)}")  # others see the whole file or none
         part.write_bytes(data)
         part.replace(path)
     except (OSError, http.client.HTTPException) as error:
