@@ -92,15 +92,6 @@ def test_a_guess_is_kept_hidden_until_then_and_told_how_near_it_came(
     assert "0 of 1 came near" in plain(page)
 
 
-def test_what_is_left_in_the_middle_of_a_step_can_be_gone_on_with(
-    open_page: Open, store: Store, session: SessionRecord
-) -> None:
-    study = world.study(store, session, steps="e", ended=1)
-    store.leave_study(study.id, "seed")
-    page = open_page("tuning", "instructor", study=str(study.id), step="e")
-    assert "It still takes 2 runs" in plain(page) and "Run what is missing" in labels(page)
-
-
 def test_learners_can_t_run_anything(open_page: Open, store: Store, session: SessionRecord) -> None:
     study = runner.begin(store, world.setting(steps=""))
     said = plain(open_page("tuning", study=str(study.id)))
@@ -124,9 +115,3 @@ def test_without_a_session_that_is_up(open_page: Open, store: Store, session: Se
     store.update_session(session.id, state="stopped")
     page = open_page("tuning", "instructor", study=str(study.id))
     assert "Session class is stopped, so nothing can run now." in plain(page) and "Run this step" not in labels(page)
-
-
-@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1", pytest.param("9" * 5000, id="long")])
-def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
-    runner.begin(store, world.setting(steps=""))
-    assert "There is no study" in plain(open_page("tuning", study=given, step="zz"))

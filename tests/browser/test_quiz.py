@@ -264,6 +264,7 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
     assert len(stored) == 11, "three learners' answers to three questions, two to the last one"
 
 
+@pytest.mark.exhaustive
 def test_a_class_votes_talks_and_votes_again(workshop: Class, new_page: NewPage) -> None:
     host = new_page(1280, 800)
     where, code = instructor(host, workshop.url, workshop.token, DECK, vote_twice=True)

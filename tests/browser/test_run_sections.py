@@ -72,6 +72,7 @@ CUT = """() => [...document.querySelectorAll('input[type=number]')].flatMap((inp
 })"""
 
 
+@pytest.mark.exhaustive
 def test_no_number_is_cut(workshop_home: Path, new_page: NewPage) -> None:
     with Store.open() as store, seed.alive(store, "class"), served() as (_, port):
         token, _ = new_secrets(store)
