@@ -107,6 +107,7 @@ def test_a_session_without_hosts_is_refused_with_the_command_that_helps(capsys: 
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_cells_run_on_emulated_hosts(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One host and two hosts do the steps at the pace of their compute; four ranks of the first host are too many."""
