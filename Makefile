@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 UV := $(shell command -v uv || echo .uv/bin/uv)
-INSTALL = $(PYTHON) workshop/cli/installation/download.py $(UV) sync
+INSTALL = $(UV) sync
 ARGS ?=
 # What pip and uv say where they reach nobody, and what to say then.
 UNREACHED := error sending request|dns error|client error .Connect|network connectivity is disabled|NewConnectionError|NameResolutionError|Failed to establish a new connection|name resolution|Network is unreachable|Connection refused|ConnectTimeout|ProxyError|from versions: none
@@ -46,7 +46,7 @@ test-environment: .venv/.ready-for-tests
 	@.venv/bin/python -m workshop.cli.installation.compilation
 	@touch $@
 
-# What only tests need, and Horovod in the foreground: two to four minutes, less where it was begun before.
+# What only tests need, and Horovod in the foreground: two to four minutes.
 .venv/.ready-for-tests: .venv/.up-to-date
 	@echo "Installing what tests need; compiling Horovod takes 2 to 4 minutes, unless that is done already ..."
 	@$(INSTALL) --inexact --group dev --compile-bytecode --python $(PYTHON)

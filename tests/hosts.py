@@ -14,8 +14,8 @@ from typing import Any
 
 from tests.live_session import Session
 from tests.support import limit, need
-from workshop.cli.emulation import namespaces
-from workshop.cli.emulation.hosts import EmulatedHosts, Link
+from workshop.cli.emulation.hosts import EmulatedHosts
+from workshop.core.errors import BadInput
 from workshop.store.store import Store
 
 WORKSHOP = [str(Path(sys.executable).with_name("workshop"))]
@@ -62,11 +62,13 @@ class Hosts(EmulatedHosts):
 
 
 @contextmanager
-def emulated(count: int = 3, link: Link | None = None) -> Iterator[Hosts]:
+def emulated(count: int = 3, rate: float | None = None) -> Iterator[Hosts]:
     """So many hosts; skips where this machine can't emulate any."""
-    refused = namespaces.refusal()
-    need(refused is None, refused or "")
-    with Hosts(count, link) as hosts:
+    try:
+        hosts = Hosts(count, rate)
+    except BadInput as refused:
+        need(False, str(refused))
+    with hosts:
         yield hosts
 
 

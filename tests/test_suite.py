@@ -60,7 +60,7 @@ def test_which_files_are_of_the_first_tier(source: str, first: bool, tmp_path: P
         ("workshop/sessions/conductor.py", "tests/sessions/test_session.py", True),  # the folder that mirrors it
         ("workshop/quiz/deck.py", "tests/core/test_errors.py", False),
         ("workshop/web/pages/live/cards.js", "tests/app/test_pages.py", True),
-        ("workshop/workloads/federated/page.py", "tests/browser/test_federated.py", True),
+        ("workshop/workloads/federated/page.py", "tests/app/test_federated.py", True),
         ("README.md", "tests/core/test_errors.py", False),
     ],
 )

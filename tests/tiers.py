@@ -24,7 +24,6 @@ TESTS = Path(__file__).parent
 # Files and folders whose real tests measure, or make hosts, control groups and Slurm's nodes.
 MACHINE = (
     "benchmarks",
-    "browser/test_federated.py",
     "browser/test_studies.py",
     "browser/test_tuning.py",
     "cli/test_demo.py",

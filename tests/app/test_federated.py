@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.app.conftest import Open, figures
@@ -18,13 +16,6 @@ from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
 GUESSED = ("Keep my guess", "Show me without guessing")
-
-
-@pytest.fixture
-def session(store: Store) -> Iterator[SessionRecord]:
-    """One whose conductor seems to live for as long as the test."""
-    with class_seed.alive(store, "class") as made:
-        yield made
 
 
 @pytest.mark.real

@@ -104,7 +104,7 @@ def test_a_study_without_a_single_run(open_page: Open, store: Store, session: Se
     assert "Nothing was measured yet" in plain(open_page("studies"))
 
 
-@pytest.mark.parametrize("given", ["999", "x", "-1", "1e9", "<b>", "", pytest.param("9" * 5000, id="long")])
+@pytest.mark.parametrize("given", ["999", "x", "", pytest.param("9" * 5000, id="long")])
 def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
     seed.study(store, session)
     assert "There is no study" in plain(open_page("studies", study=given))

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open, figures
 from tests.app.test_pages import labels
 from tests.app.test_studies import plain
-from tests.web import seed
 from tests.workloads.sgan.study import world
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 from workshop.study import runner
 from workshop.study.guided.plan import Setting
 from workshop.workloads.sgan.study.facts import GUIDE
-
-
-@pytest.fixture
-def session(store: Store) -> Iterator[SessionRecord]:
-    """One whose conductor seems to live for as long as the test."""
-    with seed.alive(store, "class") as made:
-        yield made
 
 
 def click(page: AppTest, label: str) -> AppTest:
@@ -46,10 +36,12 @@ def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
     assert "prepared · 0 of" in plain(page) and {"Start it", "Run this step"} <= set(labels(page))
 
 
-@pytest.mark.parametrize("role", ["learner", "instructor"])
-def test_every_step_before_and_after_its_run(open_page: Open, store: Store, session: SessionRecord, role: str) -> None:
+@pytest.mark.parametrize(("role", "steps"), [("learner", GUIDE.keys), ("instructor", "ai")])
+def test_every_step_before_and_after_its_run(
+    open_page: Open, store: Store, session: SessionRecord, role: str, steps: str
+) -> None:
     empty, full = runner.begin(store, world.setting(steps="")), world.study(store, session)
-    for step in GUIDE.keys:
+    for step in steps:
         page = open_page("tuning", role, study=str(empty.id), step=step)
         assert "Nobody has run it yet" in plain(page) and "The article:" not in plain(page), "it would tell"
         assert ("Run this step" in labels(page)) == (role == "instructor")
@@ -92,15 +84,6 @@ def test_a_guess_is_kept_hidden_until_then_and_told_how_near_it_came(
     assert "0 of 1 came near" in plain(page)
 
 
-def test_what_is_left_in_the_middle_of_a_step_can_be_gone_on_with(
-    open_page: Open, store: Store, session: SessionRecord
-) -> None:
-    study = world.study(store, session, steps="e", ended=1)
-    store.leave_study(study.id, "seed")
-    page = open_page("tuning", "instructor", study=str(study.id), step="e")
-    assert "It still takes 2 runs" in plain(page) and "Run what is missing" in labels(page)
-
-
 def test_learners_can_t_run_anything(open_page: Open, store: Store, session: SessionRecord) -> None:
     study = runner.begin(store, world.setting(steps=""))
     said = plain(open_page("tuning", study=str(study.id)))
@@ -108,25 +91,3 @@ def test_learners_can_t_run_anything(open_page: Open, store: Store, session: Ses
     page = open_page("tuning")
     assert not {"Run this step", "Start it", "Begin another one", "Pause"} & set(labels(page))
     assert "has not prepared" in plain(open_page("tuning", new="1")), "the form is the instructor's"
-
-
-def test_a_study_that_goes_on_elsewhere(open_page: Open, store: Store, session: SessionRecord) -> None:
-    study = world.study(store, session, ended=9)
-    store.leave_study(study.id, "seed")
-    with runner.working_on(store, study.id):
-        page = open_page("tuning", "instructor", study=str(study.id), step="c")
-    assert "9 of" in plain(page) and "A command runs it" in plain(page)
-    assert "Run this step" not in labels(page)
-
-
-def test_without_a_session_that_is_up(open_page: Open, store: Store, session: SessionRecord) -> None:
-    study = runner.begin(store, world.setting(steps=""))
-    store.update_session(session.id, state="stopped")
-    page = open_page("tuning", "instructor", study=str(study.id))
-    assert "Session class is stopped, so nothing can run now." in plain(page) and "Run this step" not in labels(page)
-
-
-@pytest.mark.parametrize("given", ["999", "x", "<b>", "-1", pytest.param("9" * 5000, id="long")])
-def test_a_study_that_is_not_there(open_page: Open, store: Store, session: SessionRecord, given: str) -> None:
-    runner.begin(store, world.setting(steps=""))
-    assert "There is no study" in plain(open_page("tuning", study=given, step="zz"))

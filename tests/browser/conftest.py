@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, Request, expect, sync_pl
 
 from benchmarks.dashboard import served
 from tests.support import limit, need, starts_processes
+from tests.web import seed
 from workshop.core.placement import Placement
 from workshop.sessions import lifecycle
 from workshop.store.records import SessionRecord
@@ -82,7 +83,7 @@ def new_page(chromium: Browser) -> Iterator[NewPage]:
 
 @dataclass
 class Class:
-    """A session of two ranks and its dashboard."""
+    """A session and its dashboard."""
 
     store: Store
     session: SessionRecord
@@ -94,6 +95,7 @@ class Class:
 @pytest.fixture
 @starts_processes
 def workshop(workshop_home: Path) -> Iterator[Class]:
+    """A class whose session has two ranks, and its dashboard."""
     with Store.open() as store:
         token, code = new_secrets(store)
         record, conductor = lifecycle.start_session(store, "class", Placement(ranks=2), attached=True)
@@ -103,6 +105,15 @@ def workshop(workshop_home: Path) -> Iterator[Class]:
                 yield Class(store, ready, f"http://127.0.0.1:{port}", token, code)
         finally:
             lifecycle.end_conductor(conductor)
+
+
+@pytest.fixture
+@starts_processes
+def quiet(workshop_home: Path) -> Iterator[Class]:
+    """A class whose session has no ranks, and its dashboard."""
+    with Store.open() as store, seed.alive(store, "class") as session, served() as (_, port):
+        token, code = new_secrets(store)
+        yield Class(store, session, f"http://127.0.0.1:{port}", token, code)
 
 
 def join(page: Page, where: Class, nickname: str, wanted: str = "") -> None:

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.dashboard import served
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import Class, NewPage
 from tests.web import seed
 from workshop.store.store import Store
 from workshop.web.auth import new_secrets
@@ -35,34 +35,33 @@ def place(page: Page, selector: str) -> float:
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_the_end_of_a_run_moves_nothing(workshop_home: Path, new_page: NewPage, width: int) -> None:
-    with Store.open() as store, seed.alive(store, "class") as session, served() as (_, port):
-        token, _ = new_secrets(store)
-        run = seed.running(store, session)
-        page = new_page(width)
-        page.goto(f"http://127.0.0.1:{port}/?token={token}")
-        page.goto(f"http://127.0.0.1:{port}/run?run={run.id}")
-        store.put_artifact(run.id, "input/photo", "image/png", seed.png())
-        store.put_artifact(run.id, "preview.png", "image/png", seed.png())
-        expect(page.get_by_alt_text("So far")).to_be_visible()
-        expect(page.locator("[data-card=stream] svg").first).to_be_visible()
-        expect(page.locator(".ws-verdict")).to_contain_text("So far")
-        before = [place(page, selector) for selector in PLACES]
-        page.evaluate(OBSERVE)
-        seed.complete(store, session, run)
-        expect(page.locator(".ws[data-status=completed]")).to_be_visible()
-        expect(page.locator(".ws-verdict")).to_contain_text("Verdict")
-        expect(page.get_by_alt_text("After")).to_have_count(1)
-        page.get_by_text("Kill a rank").wait_for(state="detached")  # the page is drawn again, without what a run needs
-        page.locator(".st-key-facts", has_text="Run ").wait_for(state="detached")
-        still = 4 if width > 640 else 2  # on a phone the photo's palette stands above the ranks
-        assert [place(page, selector) for selector in PLACES[:still]] == pytest.approx(before[:still], abs=2)
-        assert page.evaluate("window.shift") < STILL
-        page.reload()
-        expect(page.locator("[data-card=stream] svg").first).to_be_visible()
-        assert sorted(PLACES, key=lambda selector: place(page, selector)) == sorted(
-            PLACES, key=lambda selector: before[PLACES.index(selector)]
-        )
+def test_the_end_of_a_run_moves_nothing(quiet: Class, new_page: NewPage, width: int) -> None:
+    store, session = quiet.store, quiet.session
+    run = seed.running(store, session)
+    page = new_page(width)
+    page.goto(f"{quiet.url}/?token={quiet.token}")
+    page.goto(f"{quiet.url}/run?run={run.id}")
+    store.put_artifact(run.id, "input/photo", "image/png", seed.png())
+    store.put_artifact(run.id, "preview.png", "image/png", seed.png())
+    expect(page.get_by_alt_text("So far")).to_be_visible()
+    expect(page.locator("[data-card=stream] svg").first).to_be_visible()
+    expect(page.locator(".ws-verdict")).to_contain_text("So far")
+    before = [place(page, selector) for selector in PLACES]
+    page.evaluate(OBSERVE)
+    seed.complete(store, session, run)
+    expect(page.locator(".ws[data-status=completed]")).to_be_visible()
+    expect(page.locator(".ws-verdict")).to_contain_text("Verdict")
+    expect(page.get_by_alt_text("After")).to_have_count(1)
+    page.get_by_text("Kill a rank").wait_for(state="detached")  # the page is drawn again, without what a run needs
+    page.locator(".st-key-facts", has_text="Run ").wait_for(state="detached")
+    still = 4 if width > 640 else 2  # on a phone the photo's palette stands above the ranks
+    assert [place(page, selector) for selector in PLACES[:still]] == pytest.approx(before[:still], abs=2)
+    assert page.evaluate("window.shift") < STILL
+    page.reload()
+    expect(page.locator("[data-card=stream] svg").first).to_be_visible()
+    assert sorted(PLACES, key=lambda selector: place(page, selector)) == sorted(
+        PLACES, key=lambda selector: before[PLACES.index(selector)]
+    )
 
 
 PATIENCE = 60_000  # ms

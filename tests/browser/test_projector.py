@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
-from benchmarks.dashboard import served
-from tests.browser.conftest import NewPage
+from tests.browser.conftest import Class, NewPage
 from tests.web import seed
-from workshop.store.store import Store
 from workshop.web import classroom
-from workshop.web.auth import let_in, new_secrets
+from workshop.web.auth import let_in
 
 pytestmark = pytest.mark.real
 # The smallest type in sight, in pixels of the screen.
@@ -22,21 +18,20 @@ SMALLEST = """() => Math.min(...[...document.querySelectorAll(".ws-live *")]
   .map((part) => parseFloat(getComputedStyle(part).fontSize) * part.currentCSSZoom))"""
 
 
-def test_the_photo_comes_first_and_the_type_is_large(workshop_home: Path, new_page: NewPage) -> None:
-    with Store.open() as store, seed.alive(store, "class") as session, served() as (_, port):
-        token, _ = new_secrets(store)
-        page = new_page(1920, 1080)
-        page.goto(f"http://127.0.0.1:{port}/?token={token}")
-        run = seed.running(store, session)
-        store.put_artifact(run.id, "input/photo", "image/png", seed.png("#102030", 400))
-        page.goto(f"http://127.0.0.1:{port}/session?projector=1")
-        photo = page.locator("[data-card=photo]")
-        expect(photo.locator("img").first).to_be_in_viewport(ratio=1)
-        classroom.pin_run(store, let_in(store, "instructor", "Ina")[0], run.id)
-        seed.complete(store, session, run)
-        expect(page.locator("[data-card=verdict]")).to_be_visible()
-        expect(photo.locator("img").last).to_be_in_viewport(ratio=1)
-        newer = seed.running(store, session)
-        expect(page.get_by_role("heading", name=f"run {run.id}")).to_be_visible()
-        expect(page.get_by_role("heading", name=f"run {newer.id}")).to_have_count(0)
-        assert page.evaluate(SMALLEST) >= 40
+def test_the_photo_comes_first_and_the_type_is_large(quiet: Class, new_page: NewPage) -> None:
+    store, session = quiet.store, quiet.session
+    page = new_page(1920, 1080)
+    page.goto(f"{quiet.url}/?token={quiet.token}")
+    run = seed.running(store, session)
+    store.put_artifact(run.id, "input/photo", "image/png", seed.png("#102030", 400))
+    page.goto(f"{quiet.url}/session?projector=1")
+    photo = page.locator("[data-card=photo]")
+    expect(photo.locator("img").first).to_be_in_viewport(ratio=1)
+    classroom.pin_run(store, let_in(store, "instructor", "Ina")[0], run.id)
+    seed.complete(store, session, run)
+    expect(page.locator("[data-card=verdict]")).to_be_visible()
+    expect(photo.locator("img").last).to_be_in_viewport(ratio=1)
+    newer = seed.running(store, session)
+    expect(page.get_by_role("heading", name=f"run {run.id}")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"run {newer.id}")).to_have_count(0)
+    assert page.evaluate(SMALLEST) >= 40

@@ -264,15 +264,16 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
     assert len(stored) == 11, "three learners' answers to three questions, two to the last one"
 
 
-def test_a_class_votes_talks_and_votes_again(workshop: Class, new_page: NewPage) -> None:
+@pytest.mark.exhaustive
+def test_a_class_votes_talks_and_votes_again(quiet: Class, new_page: NewPage) -> None:
     host = new_page(1280, 800)
-    where, code = instructor(host, workshop.url, workshop.token, DECK, vote_twice=True)
+    where, code = instructor(host, quiet.url, quiet.token, DECK, vote_twice=True)
     host.goto(f"{where}/host")
     projector = host.context.new_page()
     projector.goto(f"{where}/projector")
     learners = [Learner(new_page(390, 844)) for _ in NICKNAMES]
     for learner, nickname in zip(learners, NICKNAMES, strict=True):
-        learner.join(workshop.url, code, nickname)
+        learner.join(quiet.url, code, nickname)
     played = Round(host, projector, learners)
     ada, bo, late = learners
 
@@ -316,21 +317,19 @@ def test_a_class_votes_talks_and_votes_again(workshop: Class, new_page: NewPage)
     expect(host.get_by_text("First vote, before the class talked")).to_be_visible()
 
 
-def test_a_member_is_led_to_what_was_wrong_and_the_projector_back_to_the_class(
-    workshop: Class, new_page: NewPage
-) -> None:
+def test_a_member_is_led_to_what_was_wrong_and_the_projector_back_to_the_class(quiet: Class, new_page: NewPage) -> None:
     deck = DECK.partition("  - id: size")[0].replace("deck: trial\n", "deck: trial\nlab: first\n")
     deck = deck.replace("    points: 2\n", "    points: 2\n    section: Words\n")
     host = new_page(1280, 800)
-    where, code = instructor(host, workshop.url, workshop.token, deck)
+    where, code = instructor(host, quiet.url, quiet.token, deck)
     host.goto(f"{where}/host")
     projector = host.context.new_page()
     projector.clock.install()
     projector.goto(f"{where}/projector?follow=class")
     page = new_page(390, 844)
-    join(page, workshop, "Ada")
+    join(page, quiet, "Ada")
     learner = Learner(page)
-    page.goto(f"{workshop.url}/quiz?code={code}")  # a member of the class needs no form
+    page.goto(f"{quiet.url}/quiz?code={code}")  # a member of the class needs no form
     learner.at("You are in")
     steps = Round(host, projector, [learner])
     steps.next("Open question 1")

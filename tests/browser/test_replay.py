@@ -196,7 +196,7 @@ def test_quizzes_have_their_results(shown: Shown, new_page: NewPage) -> None:
     expect(page.get_by_text("learner-1", exact=True).first).to_be_visible()
 
 
-@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("width", [390, pytest.param(1280, marks=pytest.mark.exhaustive)])
 def test_each_place_takes_one_press(shown: Shown, new_page: NewPage, width: int) -> None:
     page = new_page(width, 844)
     enter(page, shown)

@@ -44,7 +44,7 @@ def test_notebooks_are_made_and_told_stale(capsys: pytest.CaptureFixture[str], c
     assert "2 notebooks, 0 of them new" in said(capsys, "build")
     source = course / "labs/small/notebook.md"
     source.write_text(source.read_text().replace("How much", "How many"))
-    assert "older than its source" in said(capsys, "check", code=2)
+    assert "not what its source makes" in said(capsys, "check", code=2)
     assert documented(capsys, "build")["written"] == ["1-small.ipynb", "solutions/1-small.ipynb"]
     assert "nothing is wrong" in said(capsys, "check")
 

@@ -120,7 +120,7 @@ def test_a_labs_own_files_begin_anew_with_its_notebook(
     for name in (own, others):
         (mine / name).write_text("my script")
     assert run(["labs", "reset", "ada", "first"]) == 2
-    assert f"{FIRST} in {mine} is copied again, with {own} that it links to; the" in capsys.readouterr().err
+    assert f"Copied again into {mine}: {FIRST} and {own}." in capsys.readouterr().err
     assert run(["labs", "reset", "ada", "first", "--yes", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["given_anew"] == [FIRST, own]

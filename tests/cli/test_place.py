@@ -132,7 +132,7 @@ def test_intel_mpi_has_rules() -> None:
         (["--machine", "banana"], "is not a machine"),
         (["--machine", "2x4,l2=1"], "no part of a machine"),
         (["--machine", "{text}"], "'not a machine' is not a machine"),
-        (["--machine", "{binary}"], "is no text"),
+        (["--machine", "{binary}"], "give what lstopo writes"),
         (["--machine", "missing.xml"], "can't be read"),
         (["--ranks", "0"], "ranks is 0"),
         (["--hosts", "a:0"], "host a has '0' slots"),
@@ -145,7 +145,7 @@ def test_intel_mpi_has_rules() -> None:
         (["--mpi", "lam"], "mpi is 'lam'"),
         (["--command", "ls"], "begins with 'ls'"),
         (["--failure", "bogus"], "no failure 'bogus'"),
-        (["--failure", "polling", "--ranks", "3", "--command", "mpirun x"], "not --ranks, --command"),
+        (["--failure", "polling", "--ranks", "3", "--command", "mpirun x"], "--machine and --hosts alone"),
     ],
 )
 def test_bad_input_is_one_sentence(tmp_path: Path, words: list[str], sentence: str) -> None:

@@ -16,9 +16,8 @@ import pytest
 
 from tests.conftest import leftovers
 from tests.store import classroom
-from tests.support import limit, starts_processes, until
+from tests.support import limit, starts_processes
 from tests.web.dashboard import Visitor
-from workshop.cli import record
 from workshop.cli.main import run
 from workshop.core.ports import free_port
 from workshop.store.store import Store
@@ -103,22 +102,6 @@ def test_it_is_shown_marked_and_starts_nothing(shown: Shown, place: Path, worksh
     assert list(place.iterdir()) == []
     assert leftovers(home) == []
     assert not (workshop_home / "dashboard.log").exists()  # the user's own state was not touched
-
-
-def test_kill_9_leaves_nothing_that_the_next_one_does_not_remove(
-    shown: Shown, recording: Path, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (home,) = place.glob("workshop-replay-*")
-    record.clear()  # what is in use stays
-    assert home.is_dir()
-    shown.process.kill()
-    until(lambda: not leftovers(home), 60, "the dashboard to end")
-    assert home.is_dir()
-    monkeypatch.setattr(record, "MADE_WITHIN", 0.0)
-    with record.replayed(recording) as store:
-        assert not home.exists()
-        assert store.sessions()[0].state == "recorded"
-    assert list(place.iterdir()) == []
 
 
 def test_what_can_not_be_shown_is_told_in_a_sentence(

@@ -170,9 +170,9 @@ def test_a_step_on_four_ranks_is_predicted_on_two_and_measured(tmp_path: Path) -
     ("fault", "kind"),
     [
         ("message", "send-without-receive"),
-        ("collective", "other-collective"),
-        ("exception", "raised"),
-        ("batches", "other-collective"),
+        pytest.param("collective", "other-collective", marks=pytest.mark.exhaustive),
+        pytest.param("exception", "raised", marks=pytest.mark.exhaustive),
+        pytest.param("batches", "other-collective", marks=pytest.mark.exhaustive),
     ],
 )
 def test_each_fault_hangs_and_the_hang_doctor_says_why(fault: str, kind: str) -> None:

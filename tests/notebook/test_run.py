@@ -39,7 +39,7 @@ def test_a_run_shows_how_far_it_is_and_then_itself_once(done: list[dict[str, str
 
 def test_what_a_run_has(class_notebook: Kernel, done: list[dict[str, str]]) -> None:
     assert class_notebook.run("run.status, run.error, run.metrics['iterations']") == "('completed', None, 4)"
-    assert class_notebook.run("sorted(run.verdict), bool(run.verdict.why)") == "(['next', 'verdict', 'why'], True)"
+    assert class_notebook.run("sorted(run.verdict), bool(run.verdict['why'])") == "(['next', 'verdict', 'why'], True)"
     assert class_notebook.run("list(run.events()), run.events('inertia').value.notna().all()") == (
         "(['rank', 'name', 'step', 'time', 'value'], np.True_)"
     )

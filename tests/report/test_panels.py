@@ -11,23 +11,15 @@ import pytest
 from tests.web import seed, training
 from workshop.report.cards import Card
 from workshop.report.panels import GENERAL, panels, side_by_side
-from workshop.report.panels.outcome import ASKING, prediction
 from workshop.report.run_sections import RunLook
 from workshop.report.snapshot import Snapshot
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 
 
-def settle() -> None:
-    """Wait until the mapper has answered what it was asked."""
-    ASKING.submit(lambda: None).result(60)
-
-
 def shown(store: Store, run: RunRecord) -> dict[str, Card]:
-    """All cards of a run's page by their names, once its prediction is there."""
+    """All cards of a run's page by their names."""
     snapshot = Snapshot(store, store.run(run.id))
-    prediction(snapshot.run)
-    settle()
     return {card.name: card for panel in panels(snapshot) for card in panel.show(snapshot)}
 
 
@@ -177,8 +169,6 @@ def test_only_what_has_changed_is_made_again(store: Store, session: SessionRecor
     training.keep(store, run.id)
     look = RunLook(store, run.id)
     assert {panel.name for panel in GENERAL} <= look().keys()
-    settle()
-    look()
     assert look().keys() == {"panels", "run"}
     training.tell(store, run.id, 2)
     assert look().keys() == {"panels", "run", "verdict", "curves", "stream", "memory", "told"}

@@ -1,15 +1,13 @@
-"""Predictions for runs: asked beside the pages, once, on the machine that the run had."""
+"""Predictions for runs: asked once, on the machine that the run had."""
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
 
 from tests.report.analysis import cases
-from tests.report.test_panels import part, settle, shown, text
-from tests.support import limit
+from tests.report.test_panels import part, shown, text
 from workshop.core import machines, topology
 from workshop.core.machines import MachineDescription
 from workshop.core.placement import Placement
@@ -45,20 +43,17 @@ def test_intel_mpi_has_no_prediction(store: Store, session: SessionRecord) -> No
     assert "No prediction" in text(shown(store, run)["predicted"])
 
 
-def test_equal_runs_are_asked_about_once_and_nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    go_on, asked = threading.Event(), []
+def test_equal_runs_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
 
     def ask(placement: Placement, machine: MachineDescription) -> Prediction:
         asked.append((placement.ranks, machine.count("core")))
-        go_on.wait(limit(10))
         return Prediction(cases.rank_map([0], [1]))
 
     monkeypatch.setattr(mapper, "predict", ask)
     outcome._answer.cache_clear()
-    assert [outcome.prediction(cases.run(id=number)) for number in (1, 2, 3)] == [None] * 3
-    go_on.set()
-    settle()
-    assert outcome.prediction(cases.run(id=4)) == Prediction(cases.rank_map([0], [1]))
+    for number in (1, 2, 3):
+        assert outcome.prediction(cases.run(id=number)) == Prediction(cases.rank_map([0], [1]))
     assert asked == [(2, 2)]
     outcome._answer.cache_clear()
 

@@ -21,12 +21,6 @@ from workshop.web.auth_middleware import OUT
 from workshop.web.code_form import local
 
 
-@pytest.fixture
-def store(workshop_home: Path):
-    with Store.open() as opened:
-        yield opened
-
-
 def test_the_store_never_sees_the_token(store: Store, workshop_home: Path) -> None:
     token, code = auth.new_secrets(store)
     assert auth.is_instructor_token(store, token)

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -181,18 +180,6 @@ def test_the_door_links_only_to_itself(dashboard: Dashboard) -> None:
         "/assets/join.css",
         "/join",
     }
-
-
-def test_a_right_code_gets_in_among_wrong_ones(dashboard: Dashboard) -> None:
-    for n in range(25):
-        assert dashboard.stranger().get(f"/?token=guess{n}", **HTML).status == 303
-    dashboard.learner()  # wrong tokens cost nobody anything
-    with ThreadPoolExecutor(40) as pool:
-        guesses = [{"code": f"G{n}", "nickname": "Eve"} for n in range(60)]
-        answers = pool.map(lambda guess: dashboard.stranger().post("/join", guess), guesses)
-        assert dashboard.stranger().post("/join", {"code": dashboard.code, "nickname": "Eve"}).status == 303
-        assert {answer.status for answer in answers} <= {403, 429}
-    dashboard.instructor()
 
 
 @pytest.mark.parametrize(("proxy", "seen"), [("", "127.0.0.1"), ("127.0.0.1", "10.9.8.7"), ("10.0.0.1", "127.0.0.1")])

@@ -52,14 +52,10 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
 ]
 TOO_FEW: list[tuple[str, dict[str, Any], int, str]] = [
     ("federated", {"images": 9, "institutions": 5}, 2, "5 institutions can't share 9 images"),
-    ("quantisation", {"calibration": 1438}, 1, "calibration is 1438, but there are 1437 images for it"),
-    ("quantisation", {"network": "resnet", "calibration": 101}, 1, "but there are 100 images for it"),
     ("quantisation", {"images": 1}, 2, "2 ranks share 1 images, but each needs one"),
     ("segmentation", {"institutions": 7, "patients": 13}, 2, "7 institutions can't share 13 patients: each needs 2"),
-    ("sgan", {"batch": 700}, 2, "of the 1337 unlabelled images a rank's share is only 668; take a batch"),
+    ("sgan", {"batch": 700}, 2, "of the 1337 unlabelled images a rank's share is only 668; take a smaller batch"),
     ("sgan", {"labels": 200}, 1, "but there are only 139 images of the digit 8; take at most 139."),
-    ("sgan", {"evaluate_images": 361}, 1, "but only 360 images are held out; take at most 360."),
-    ("sgan", {}, 2000, "too few for 2000 ranks; take fewer ranks or labels."),
     ("unet", {"patients": 6, "batch": 4}, 2, "batch is 4, but of the 6 examples a rank's share is only 3"),
     ("unet", {"patients": 2, "batch": 1}, 3, "3 ranks can't share 2 examples"),
 ]
@@ -91,7 +87,7 @@ def test_an_unknown_param_is_refused(name: str) -> None:
     ("name", "values", "ranks", "words"),
     [
         ("inversion", {"images": 5}, 1, "There are only 4 images to train on, and images is 5; take fewer."),
-        ("sgan", {"labels": 1, "batch": 1}, 1, "There is no image of the digit 3 to train on"),
+        ("sgan", {"labels": 1, "batch": 1}, 1, "there are only 0 images of the digit 3"),
     ],
 )
 def test_digits_that_the_data_lack(tmp_path: Path, name: str, values: dict[str, Any], ranks: int, words: str) -> None:

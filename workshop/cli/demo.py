@@ -13,6 +13,7 @@ from workshop.core.errors import BadInput
 app = typer.Typer(name="demo", help=__doc__, no_args_is_help=True)
 SESSION = "hosts"
 SLOTS = 2  # ranks of a host
+NO_LIMIT = "as fast as this machine"
 
 
 @app.callback()
@@ -31,20 +32,20 @@ def hosts(
 ) -> int:
     """Emulate hosts, with a session on them. They stay until the session is stopped or Ctrl-C. Over a slow link a study
     shows what it costs that ranks talk."""
-    from workshop.cli.emulation.hosts import EmulatedHosts, parse_link
+    from workshop.cli.emulation.hosts import EmulatedHosts, parse_rate
     from workshop.cli.emulation.session import session_on
 
-    limit = parse_link(link)
+    rate = None if link is None else parse_rate(link)
     if count < 2:
         raise BadInput(f"hosts is {count}: a session on several hosts takes at least 2.")
     for signal_number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_number, signal.default_int_handler)  # end as with Ctrl-C, which stops everything
     err = common.stderr()
-    err.print(f"Bringing up {count} hosts; link: {limit.describe()}")
+    err.print(f"Bringing up {count} hosts; link: {link or NO_LIMIT}")
     try:
-        with EmulatedHosts(count, limit) as emulated, session_on(emulated, SESSION, SLOTS) as wait:
+        with EmulatedHosts(count, rate) as emulated, session_on(emulated, SESSION, SLOTS) as wait:
             if as_json:
-                common.answer({"session": SESSION, "hosts": emulated.names, "link": limit.describe()})
+                common.answer({"session": SESSION, "hosts": emulated.names, "link": link or NO_LIMIT})
             err.print(f"Session {SESSION} is ready on {', '.join(emulated.names)}. In another terminal:")
             err.print(f"  workshop run kmeans --session {SESSION} --ranks {count}")
             grid = "workshop study run grid --workload mnist --vary map_by=slot,node"

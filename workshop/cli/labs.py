@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +14,6 @@ import typer
 from workshop.cli import common
 
 if TYPE_CHECKING:
-    from workshop.course.copies import CopyResult
     from workshop.course.progress import Class, LabStanding
 
 SIGNS = {"right": "+", "wrong": "x", "stuck": "!", "none": "."}
@@ -177,9 +177,7 @@ def list_(as_json: common.JSON = False) -> None:
 
 
 @app.command()
-def build(
-    as_json: common.JSON = False,
-) -> None:
+def build(as_json: common.JSON = False) -> None:
     """Make the notebooks of the labs' sources. Learners' and those with solutions are made; without changes nothing is
     written."""
     from workshop.core import config, words
@@ -224,7 +222,8 @@ def copy(
         else [copies.copy_again(originals, folder, _notebook(lab_or_notebook))]
     )
     if as_json:
-        common.answer({"folder": str(folder), "copies": [_as_json(copied) for copied in done]})
+        copied_files = [{"name": copied.name, "what": copied.what, "path": str(copied.path)} for copied in done]
+        common.answer({"folder": str(folder), "copies": copied_files})
         return
     for copied in done:
         print(copied)
@@ -258,19 +257,12 @@ def _problems(folders: list[Path]) -> Iterator[str]:
     from workshop.core import config
     from workshop.core.errors import BadInput
     from workshop.course import build as building
-    from workshop.course import catalogue, description
+    from workshop.course import catalogue
 
     yield from catalogue.problems(only=folders)
-    names = set()
-    for folder in folders:
-        try:
-            names.add(catalogue.file_name(description.read(folder), folder))
-        except BadInput:
-            continue  # told already
-    try:
+    names = {catalogue.file_name(lab, folder) for folder, lab in catalogue.readable() if folder in folders}
+    with suppress(BadInput):  # told already, where it is one of these labs
         yield from building.stale(config.notebooks_folder(), only=names)
-    except BadInput:
-        return  # told already, where it is one of these labs
 
 
 def _notebook(name: str) -> str:
@@ -281,7 +273,3 @@ def _notebook(name: str) -> str:
         return name
     folder = catalogue.find(name)
     return catalogue.file_name(description.read(folder), folder)
-
-
-def _as_json(copied: CopyResult) -> dict[str, Any]:
-    return {"name": copied.name, "what": copied.what, "path": str(copied.path)}

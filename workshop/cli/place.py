@@ -58,14 +58,10 @@ def place(
     from workshop.mpi import mapper
 
     hosts = where["hosts"]
-    any_option = any(value not in (None, []) for value in where.values())
-    beside = [name for name, value in where.items() if name != "hosts" and value not in (None, [])]
-    if failing is not None and (beside or command is not None):
-        more = ", ".join(
-            f"--{name.replace('_', '-')}" for name in [*beside, *(["command"] if command is not None else [])]
-        )
-        raise BadInput(f"--failure is a placement of its own; beside it stand --machine and --hosts, not {more}.")
-    example = machine is None and not any_option and command is None and failing is None
+    named = {name for name, value in where.items() if value not in (None, [])}
+    if failing is not None and (named - {"hosts"} or command is not None):
+        raise BadInput("--failure is a placement of its own; beside it stand --machine and --hosts alone.")
+    example = machine is None and not named and command is None and failing is None
     described = machines.read(_machine(machine) if machine is not None else EXAMPLE_MACHINE if example else "this")
     if failing is not None:
         return _failure(failing, described, None if hosts is None else common.read_hosts(hosts), as_json)
@@ -73,9 +69,9 @@ def place(
     if example:
         placement = EXAMPLE
     elif command is None:
-        placement = common.placement_from({}, **where) if any_option else default_for(described.cores)
+        placement = common.placement_from({}, **where) if named else default_for(described.cores)
     else:
-        placement, unknown = _read(command, where if any_option else None, described)
+        placement, unknown = _read(command, where if named else None, described)
     prediction = mapper.predict(placement, described, unknown=unknown)
     document = _document(placement, described, prediction) | {"unknown": list(unknown)}
     if as_json:
@@ -94,13 +90,9 @@ def _machine(text: str) -> str:
     BadInput."""
     file = Path(text)
     try:
-        if file.suffix == ".xml" or file.is_file():
-            return file.read_text("utf-8")
-    except UnicodeDecodeError:
-        raise BadInput(f"{file} is no text; it should be what lstopo writes as XML.") from None
+        return file.read_text() if file.suffix == ".xml" or file.is_file() else text
     except (OSError, ValueError) as error:
-        raise BadInput(f"{text[:200]} can't be read ({getattr(error, 'strerror', None) or error}).") from None
-    return text
+        raise BadInput(f"{text[:200]} can't be read ({error}); give what lstopo writes as XML.") from None
 
 
 def _read(

@@ -58,11 +58,10 @@ def check(
         try:
             path = reader.find(name)
             deck = reader.read(path, thorough=True)
-        except reader.BadDeck as error:
-            summaries.append({"file": str(path), "problems": [vars(problem) for problem in error.problems]})
-            common.stderr().print(str(error), soft_wrap=True)
         except BadInput as error:
-            summaries.append({"file": name, "problems": [{"line": None, "where": "", "text": str(error)}]})
+            alone = reader.DeckProblem(None, "", str(error))
+            deck_problems = error.problems if isinstance(error, reader.BadDeck) else (alone,)
+            summaries.append({"file": name, "problems": [vars(problem) for problem in deck_problems]})
             common.stderr().print(str(error), soft_wrap=True)
         else:
             summaries.append(_summary(deck, path) | {"problems": []})

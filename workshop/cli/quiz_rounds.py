@@ -69,11 +69,9 @@ def rounds(
     headings = ("round", "code", "deck", "title", "phase", "question", "players", "answers")
     rows = []
     for summary in summaries:
-        at = f"{summary['number']} of {summary['of']}"
-        code, counts = summary["code"] if summary["phase"] != "ended" else "-", (summary["players"], summary["answers"])
-        rows.append(
-            (str(summary["round"]), code, summary["deck"], summary["title"], summary["phase"], at, *map(str, counts))
-        )
+        code = "-" if summary["phase"] == "ended" else summary["code"]
+        row = summary | {"code": code, "question": f"{summary['number']} of {summary['of']}"}
+        rows.append([str(row[name]) for name in headings])
     empty = "There is no live round; begin one with: workshop quiz host NAME"
     common.listing(as_json, summaries, headings, rows, empty=empty)
 

@@ -1,17 +1,12 @@
 """Recordings: `workshop record` writes sessions into one file, and `workshop up --replay FILE` shows it anywhere.
 
-A replay has a state folder of its own, which is removed at the end; nothing of the user's state is touched. The next
-replay removes the folder of a killed one: a folder is in use as long as a process holds the lock in it, and the kernel
-releases the lock of a dead process.
+A replay has a state folder of its own, which is removed at the end; nothing of the user's state is touched.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,9 +20,6 @@ from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
     from workshop.store.store import Store
-
-PREFIX = "workshop-replay-"
-MADE_WITHIN = 60.0  # seconds within which a new folder has its lock
 
 
 def record(
@@ -83,39 +75,8 @@ def replayed(path: Path) -> Iterator[Store]:
     block lasts. Raises BadInput for a file that can't be shown."""
     from workshop.store.recording import load
 
-    clear()
     path = path.absolute()
-    with tempfile.TemporaryDirectory(prefix=PREFIX) as folder:
-        lock = _locked(Path(folder))
-        try:
-            with config.elsewhere(Path(folder)):
-                load(path, config.home() / config.DATABASE)
-                with common.store() as store:
-                    yield store
-        finally:
-            os.close(lock)
-
-
-def clear() -> None:
-    """Remove the folders of this user's replays that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        try:
-            status = folder.lstat()
-            if status.st_uid != os.getuid() or time.time() - status.st_ctime < MADE_WITHIN:
-                continue
-            lock = _locked(folder)
-        except OSError:  # in use, or gone
-            continue
-        shutil.rmtree(folder, ignore_errors=True)
-        os.close(lock)
-
-
-def _locked(folder: Path) -> int:
-    """The lock of a folder, now ours, as a file descriptor. Raises OSError where somebody has it."""
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise
-    return lock
+    with tempfile.TemporaryDirectory(prefix="workshop-replay-") as folder, config.elsewhere(Path(folder)):
+        load(path, config.home() / config.DATABASE)
+        with common.store() as store:
+            yield store

@@ -47,11 +47,9 @@ def watch_run(store: Store, run: RunRecord, err: Console) -> RunRecord:
 
         def look(now: RunRecord) -> None:
             if now.status == "queued":
-                ahead = [queued.id for queued in store.queue(now.session_id)]
-                position = ahead.index(now.id) + 1 if now.id in ahead else 1
-                running = [run.id for run in store.runs(session_id=now.session_id, status="running", limit=1)]
-                before = "".join(f", behind run {first}" for first in (running + ahead[: position - 1])[-1:])
-                bar.update(task, description=f"run {now.id}: queued, number {position}{before}")
+                from workshop.report.run_sections import turn
+
+                bar.update(task, description=f"run {now.id}: {turn(store, now)}")
             else:
                 done, total = now.progress or (0, None)
                 what = escape(activity.words(now) or workload_title(now.workload))

@@ -6,6 +6,8 @@ import math
 import re
 import time
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import Any
 
 _NAME = re.compile(r"\S*(/|\.[A-Za-z])")  # of a file or of something in it
 
@@ -143,3 +145,10 @@ def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
         else:
             spans.append((number, number))
     return spans
+
+
+def nearest(name: Any, names: Iterable[str]) -> str:
+    """The end of a sentence on a name that there isn't: the nearest one that there is, else all."""
+    choices = list(names)
+    near = get_close_matches(str(name), choices, 1, 0.6)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(choices) or 'none'}."

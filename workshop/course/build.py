@@ -93,21 +93,11 @@ def stale(notebooks: Path, labs: Path | None = None, only: Collection[str] | Non
         if present is None:
             sentences.append(f"{notebooks / path} is missing; make it with {COMMAND}.")
         elif present != text:
-            sentences.append(f"{notebooks / path} is {_how_stale(present, text)}; make it anew with {COMMAND}.")
+            sentences.append(f"{notebooks / path} is not what its source makes; make it anew with {COMMAND}.")
     leftover = [path for path in generated(notebooks) if path not in texts and only is None]
     return sentences + [
         f"{notebooks / path} comes from no lab any more; take it away with {COMMAND}." for path in leftover
     ]
-
-
-def _how_stale(present: str, expected: str) -> str:
-    """Older than its source, or changed by somebody."""
-    try:
-        source_hash = json.loads(present)["metadata"][MARK]["sha256"]
-    except (ValueError, KeyError, TypeError):
-        return "no notebook that was generated"
-    same = source_hash == json.loads(expected)["metadata"][MARK]["sha256"]
-    return "not as it was generated" if same else "older than its source"
 
 
 def generated(notebooks: Path) -> list[str]:

@@ -7,7 +7,6 @@ Paths through the course: which labs fit a class, its time and what it knows alr
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -66,9 +65,7 @@ def find(name: str) -> Path:
     by_name = {folder.name: folder for folder in folders()}
     if name in by_name:
         return by_name[name]
-    near = difflib.get_close_matches(name, by_name, 1, 0.6)
-    right = f"did you mean {near[0]}?" if near else f"there are {words.listed(by_name) or 'none'}."
-    raise BadInput(f"There is no lab {name!r:.60}; {right}")
+    raise BadInput(f"There is no lab {name!r:.60}; {words.nearest(name, by_name)}")
 
 
 def problems(labs: Path | None = None, only: Sequence[Path] | None = None) -> list[str]:
@@ -111,8 +108,6 @@ def _notebook(folder: Path, lab: LabDescription | None, labs: Path | None) -> It
     cells, faults = source.look(text)
     if lab is not None:
         faults = [*faults, *notebook.problems(cells, lab), *_links(cells, labs)]
-        if not faults:
-            faults = list(notebook.size(len(notebook.dumped(notebook.make(text, lab, folder.name)).encode())))
     for problem in sorted(faults, key=lambda fault: fault.line or 0):
         yield source.worded(str(path), problem)
 

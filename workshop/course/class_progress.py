@@ -18,6 +18,7 @@ from workshop.quiz.results.spreadsheets import Gradebook
 from workshop.store.sessions import now, refuse_in
 from workshop.store.store import Store
 
+NO_NOTEBOOK = "No notebook is copied again: theirs are not on this machine, or the course has none of this lab now."
 SAME = 10.0  # seconds for which the labs' descriptions are taken for the same
 
 
@@ -117,36 +118,28 @@ class ResetPlan:
 
     @property
     def words(self) -> str:
-        """Two sentences for the person who has to confirm."""
-        where = f"in {self.lab}" if self.lab else "in all labs"
-        records = count(self.things, "record")
-        what = "exercises, predictions and opened notebooks"
-        sentences = f"This deletes {records} of {self.learner}'s progress {where}: {what}. "
+        """Sentences for the person who has to confirm."""
+        records, what = count(self.things, "record"), "exercises, predictions and opened notebooks"
+        sentences = f"This deletes {records} of {self.learner}'s progress {self._where}: {what}. "
         if not self.notebooks:
-            return sentences + self.obstacle
-        single = len(self.notebooks) == 1
-        files = f", with {listed(self.files)} that {'it links' if single else 'they link'} to" if self.files else ""
-        return (
-            f"{sentences}{listed(self.notebooks)} in {self.folder} {'is' if single else 'are'} copied again{files}; "
-            "the learner's own versions are kept beside them under other names."
-        )
-
-    @property
-    def obstacle(self) -> str:
-        """The reason why no notebook is handed out again; empty where one is."""
-        if self.folder is None:
-            return "Their notebooks are not on this machine and stay as they are."
-        return f"The course has no notebook of {self.lab} now; theirs stays as it is."
+            return sentences + NO_NOTEBOOK
+        files = listed([*self.notebooks, *self.files])
+        versions = "The learner's own versions are kept beside them under other names."
+        return f"{sentences}Copied again into {self.folder}: {files}. {versions}"
 
     @property
     def done(self) -> str:
         """The effects of a reset that has happened."""
-        sentences = f"{self.learner} starts again {f'in {self.lab}' if self.lab else 'in all labs'}."
+        sentences = f"{self.learner} starts again {self._where}."
         if not self.notebooks:
-            return f"{sentences} {self.obstacle}"
+            return f"{sentences} {NO_NOTEBOOK}"
         if self.aside:
             sentences += f" What they had written is kept as {listed(self.aside)}."
         return f"{sentences} An open notebook shows the new one after File > Reload Notebook from Disk."
+
+    @property
+    def _where(self) -> str:
+        return f"in {self.lab}" if self.lab else "in all labs"
 
 
 def plan_reset(store: Store, learner: str, lab: str | None = None) -> ResetPlan:

@@ -1,5 +1,5 @@
 """Makes a notebook from a lab's source: for learners without solutions, for instructors and CI with them. Checks its
-links to files of a lab, which learners get with it as labs/<lab>/<file>, its title, its sections and its length.
+links to files of a lab, which learners get with it as labs/<lab>/<file>, its title and its sections.
 
 The same source always gives the same bytes. Ids of cells come from the lab and the cell's place, outputs are empty, and
 no version is written except the format's.
@@ -117,7 +117,6 @@ def file(link: str, labs: Path | None = None) -> Path | None:
 
 
 CELLS = 28  # at most
-LEAST, MOST = 10 * 1024, 27 * 1024  # bytes
 SECTIONS = ("Goal", "Words", "Quiz", "What to take home")  # in this order
 STEPS = ("Predict", "Run", "See", "Explain")
 _HEADING = re.compile(r"(#{1,6})\s+(.*\S)\s*")
@@ -136,7 +135,7 @@ def problems(cells: Sequence[SourceCell], lab: LabDescription) -> Iterator[Sourc
     if headings and lab.title.lower() not in headings[0][1].lower():
         yield SourceProblem(headings[0][0], f"the title should have the words of lab.yaml: {lab.title}")
     yield from _order(headings[1:])
-    yield from _exercises(cells, headings, lab)
+    yield from _exercises(cells, lab)
     texts = [cell for cell in cells if cell.kind == "markdown"]
     for name in STEPS:  # each experiment is predicted, run, seen and explained
         step = re.compile(rf"^#+ {name}\b|\*\*{name}\b", re.MULTILINE | re.IGNORECASE)
@@ -184,13 +183,6 @@ def _defining(cells: Sequence[SourceCell], id: str) -> SourceCell | None:
     return next((cell for cell in cells if cell.is_exercise and definition.search(cell.text)), None)
 
 
-def size(number: int) -> Iterator[SourceProblem]:
-    """Whether a learner's notebook of so many bytes is too short or too long."""
-    if not LEAST <= number <= MOST:
-        sentence = f"the notebook has {number / 1024:.1f} kB; it should have {LEAST // 1024} to {MOST // 1024}"
-        yield SourceProblem(None, sentence)
-
-
 def _headings(cells: Sequence[SourceCell]) -> Iterator[tuple[int, str]]:
     """Lines and words of all headings, blocks of code left out."""
     for cell in cells:
@@ -218,9 +210,7 @@ def _order(headings: Sequence[tuple[int, str]]) -> Iterator[SourceProblem]:
             yield SourceProblem(headings[places[after]][0], f"{after!r} should come after {before!r}")
 
 
-def _exercises(
-    cells: Sequence[SourceCell], headings: Sequence[tuple[int, str]], lab: LabDescription
-) -> Iterator[SourceProblem]:
+def _exercises(cells: Sequence[SourceCell], lab: LabDescription) -> Iterator[SourceProblem]:
     """Exercises that lab.yaml has and the notebook hasn't, and the other way round."""
     checked = _named(cells, _CHECKED)
     for id in lab.exercises:
@@ -236,6 +226,3 @@ def _exercises(
         yield SourceProblem(
             None, f"there are {exercise_count} cells of exercises, and lab.yaml has {len(lab.exercises)}"
         )
-    titles = sum(bool(re.match(r"exercise\b", text, re.IGNORECASE)) for _, text in headings)
-    if titles != exercise_count:
-        yield SourceProblem(None, f"there are {titles} headings of exercises for {exercise_count} cells")

@@ -274,6 +274,4 @@ def _syntax(text: str) -> tuple[int, str] | None:
             compile("\n".join(_python(text)), "cell", "exec", flags)
     except SyntaxError as error:
         return error.lineno or 1, error.msg
-    except (ValueError, RecursionError, MemoryError) as error:  # a NUL, or brackets without an end
-        return 1, str(error) or type(error).__name__
     return None

@@ -32,7 +32,7 @@ def read_npz(data: bytes, name: str, keys: Sequence[str]) -> dict[str, NDArray[A
     except DamagedFile:
         raise
     except Exception as error:  # from damaged bytes, zipfile and NumPy's parser of headers raise nearly anything
-        what = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        what = str(error).splitlines()[0].partition(". ")[0].rstrip(".") if str(error) else type(error).__name__
         raise DamagedFile(
             name, data, f"can't be read as npz: {what[:160]}", "give a file that numpy.savez wrote"
         ) from None

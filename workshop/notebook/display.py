@@ -15,7 +15,6 @@ import time
 from abc import ABC, abstractmethod
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from html import escape
 from itertools import groupby
 from typing import Any
@@ -29,6 +28,7 @@ from PIL import Image
 from plotly.io.base_renderers import MimetypeRenderer
 
 from workshop.core.errors import BadInput
+from workshop.core.words import nearest
 from workshop.report import html, terminal
 from workshop.report.cards import Card
 from workshop.report.figures import theme
@@ -216,13 +216,6 @@ class ResultDisplay(FiguresDisplay):
         line.last(self.words(), self.head())
         show("", self.preview())
         self._cell = _cell()
-
-
-def nearest(name: Any, names: Iterable[str]) -> str:
-    """The end of a sentence on a name that there isn't: the nearest one that there is, else all."""
-    choices = list(names)
-    near = get_close_matches(str(name), choices, 1, 0.6)
-    return f"did you mean {near[0]}?" if near else f"there are {', '.join(choices) or 'none'}."
 
 
 def show(words: str, pieces: Iterable[Piece]) -> None:

@@ -22,7 +22,7 @@ from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
 from workshop.mpi.implementations import implementation
 from workshop.mpi.reader.parsed_options import mapping_fields
-from workshop.notebook.display import StatusLine, nearest
+from workshop.notebook.display import StatusLine
 from workshop.registry import workload_title, workloads
 from workshop.report import html
 from workshop.report.actions import OPTIONS
@@ -59,7 +59,7 @@ def parted(chosen: Workload, names: Mapping[str, Any]) -> tuple[dict[str, Any], 
 
 def unknown(name: str, names: Iterable[str], what: str) -> BadInput:
     """The sentence for a name that there isn't."""
-    return BadInput(f"{name} is not {what}; {nearest(name, names)}")
+    return BadInput(f"{name} is not {what}; {words.nearest(name, names)}")
 
 
 def placing(fields: Mapping[str, Any]) -> dict[str, Any]:

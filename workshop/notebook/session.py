@@ -226,14 +226,10 @@ def attach(name: str | None = None, *, private: bool = False) -> Session:
 
 def _session_up(store: Store, name: str | None) -> SessionRecord | None:
     """The session of that name; without a name the shared one that was started last."""
-    sessions = store.sessions()
-    shared = [session for session in sessions if session.up and not session.private]
     if name is None:
+        shared = [session for session in store.sessions() if session.up and not session.private]
         return max(shared, key=lambda session: session.created_at, default=None)
-    session = next((session for session in sessions if session.name == name), None)
-    if session is None:
-        up = f"up are {', '.join(session.name for session in shared)}, and" if shared else "none is up;"
-        raise BadInput(f"There is no session {name!r}; {up} {NEXT}.")
+    session = store.session(name)
     if not session.up:
         raise BadInput(f"Session {name} is {session.state}; {NEXT}.")
     return session

@@ -15,7 +15,7 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.notebook import display
-from workshop.notebook.display import CardsDisplay, Piece, ResultDisplay, nearest
+from workshop.notebook.display import CardsDisplay, Piece, ResultDisplay
 from workshop.notebook.request import dashboard, in_python
 from workshop.registry import workload_title
 from workshop.report import html
@@ -43,14 +43,6 @@ class ShownVerdict(dict[str, str]):
     def __init__(self, verdict: Mapping[str, str]) -> None:
         super().__init__({name: in_python(text) for name, text in verdict.items()})
 
-    @property
-    def why(self) -> str:
-        return self.get("why", "")
-
-    @property
-    def next(self) -> str:
-        return self.get("next", "")
-
     def __str__(self) -> str:
         return "\n".join(f"{name.capitalize()}: {text}" for name, text in self.items() if text)
 
@@ -76,7 +68,7 @@ class RunMetrics(dict[str, Any]):
         if not self:
             why = f": {error_of(self._run)}" if self._run.error else "."
             raise BadInput(f"Run {self._run.id} is {self._run.status} and has no metrics{why}")
-        raise BadInput(f"Run {self._run.id} ({self._run.workload}) has no metric {name!r}; {nearest(name, self)}")
+        raise BadInput(f"Run {self._run.id} ({self._run.workload}) has no metric {name!r}; {words.nearest(name, self)}")
 
 
 class Files(Mapping[str, bytes]):
@@ -171,7 +163,7 @@ class RunShown(ResultDisplay):
         import pandas as pd  # takes a second
 
         if name is not None and name not in (event_names := self.store.event_names(self.id)):
-            raise BadInput(f"Run {self.id} told no events {name!r}; {nearest(name, event_names)}")
+            raise BadInput(f"Run {self.id} told no events {name!r}; {words.nearest(name, event_names)}")
         total = self.store.last_event_id(self.id)
         events = self.store.events(self.id, None if name is None else [name], rank, limit=(limit or total) + 1)
         if limit is not None and len(events) > limit:

@@ -135,10 +135,7 @@ def read(package: str) -> Rules:
     path = Path(package.replace(".", "/")) / FILE  # until it is known where the package is
     try:
         path = Path(str(files(package))) / FILE
-        node, loader = yaml_files.compose(yaml_files.read_text(path, LARGEST, "a workload's rules"))
-        for line, fault in yaml_files.bad_keys(node):
-            raise BadInput(f"{path}, line {line}: {fault}")
-        document = yaml_files.document(node, loader)
+        document = yaml_files.document(*yaml_files.compose(yaml_files.read_text(path, LARGEST, "a workload's rules")))
         if not isinstance(document, dict):
             raise BadInput(f"{path} should have parts such as outcome, each with its name.")
         if based_on := document.get("based_on", GENERAL):

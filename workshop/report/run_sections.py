@@ -182,9 +182,7 @@ def _resting(session: SessionRecord, last_run: RunRecord | None) -> str:
         return ""
     if last_run is None:
         return "Nothing runs now; these ranks wait."
-    launched, here = session.placement.get("ranks"), last_run.placement.get("ranks")
-    other = f" They were started for it: the session itself has {words.count(launched or 1, 'rank')}."
-    return f"Nothing runs now; run {last_run.id} had these ranks last.{other if launched != here else ''}"
+    return f"Nothing runs now; run {last_run.id} had these ranks last."
 
 
 def _facts(session: SessionRecord) -> dict[str, Any]:

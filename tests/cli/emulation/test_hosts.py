@@ -16,7 +16,7 @@ import pytest
 from tests.hosts import emulated
 from tests.support import limit, until
 from workshop.cli.emulation import remote
-from workshop.cli.emulation.hosts import EmulatedHosts, Link
+from workshop.cli.emulation.hosts import EmulatedHosts
 from workshop.core.errors import BadInput
 
 OWNER = """
@@ -69,7 +69,7 @@ def test_a_cut_link_breaks_the_line_and_a_joined_one_works(workshop_home: Path) 
 
 @pytest.mark.real
 def test_a_link_is_as_slow_as_it_should_be(workshop_home: Path) -> None:
-    with emulated(2, Link(rate=20e6)) as hosts:
+    with emulated(2, 20e6) as hosts:
         before = hosts.sent("hostA")
         began = time.monotonic()
         done = hosts.run("hostA", "sh", "-c", f"head -c 2500000 /dev/zero | {hosts.ssh} hostB 'wc -c'")

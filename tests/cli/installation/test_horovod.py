@@ -8,9 +8,8 @@ import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -115,48 +114,6 @@ def test_a_step_that_takes_too_long_leaves_nothing_behind(monkeypatch: pytest.Mo
     until(lambda: _ended(pid), 20, "the child to end")
 
 
-class Taken:
-    """Steps that only leave behind what theirs do; the compilation is interrupted `interrupted` times."""
-
-    def __init__(self, interrupted: int) -> None:
-        self.interrupted = interrupted
-        self.steps: list[str] = []
-
-    def take(self, command: Sequence[str], what: str, variables: object = None) -> None:
-        self.steps.append(what)
-        if what == "its build tools":
-            Path(command[command.index("--target") + 1]).mkdir(parents=True)
-        elif "download" in what:
-            fetched = Path(command[command.index("--dest") + 1])
-            (fetched / "horovod-0").mkdir(parents=True)
-            with tarfile.open(fetched / "horovod-0.tar.gz", "w:gz") as packed:
-                packed.add(fetched / "horovod-0", "horovod-0")
-        elif self.interrupted:
-            self.interrupted -= 1
-            (Path(command[-1]) / "half.o").touch()
-            raise KeyboardInterrupt
-        else:
-            assert (Path(command[-1]) / "half.o").exists(), "what was compiled before is there"
-            wheels = Path(command[command.index("--wheel-dir") + 1])
-            wheels.mkdir()
-            (wheels / "horovod-0.whl").touch()
-
-
-def test_an_interrupted_build_goes_on_where_it_stopped(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("UV", "uv")  # which isn't called here
-    need(all(map(shutil.which, building.COMPILERS)), "gcc, g++ and make")
-    folder.mkdir()
-    steps, kept = Taken(interrupted=1), tmp_path / "kept"
-    with pytest.raises(KeyboardInterrupt):
-        building._compile(steps, folder, horovod.settings(), kept)
-    assert not list(kept.glob("*.whl")) and horovod.build() == Build("pending")
-    building._compile(steps, folder, horovod.settings(), kept)
-    assert steps.steps == ["its build tools", "the download of its source", "Horovod", "Horovod"]
-    assert [wheel.name for wheel in kept.iterdir()] == ["horovod-0.whl"]
-
-
 def test_all_of_a_step_ends_with_who_builds(tmp_path: Path) -> None:
     """Also after kill -9, and what the step itself has started."""
     program = (
@@ -176,7 +133,7 @@ def test_all_of_a_step_ends_with_who_builds(tmp_path: Path) -> None:
 
 def test_it_stands_still_while_a_run_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measurement_lock, "LOCK", tmp_path / "lock")
-    steps = building._Steps(tmp_path / "log", gives_way=True)
+    steps = building._Steps(tmp_path / "log")
     command = ["bash", "-c", f"echo $$ > {tmp_path}/pid; until [ -e {tmp_path}/end ]; do sleep 0.1; done"]
     step = threading.Thread(target=steps.take, args=(command, "the engine"))
     with measurement_lock.machine_held("benchmarks kmeans"):
@@ -208,20 +165,6 @@ def said(folder: Path, request: pytest.FixtureRequest) -> Iterator[list[str]]:
 
 
 FAILS = "import sys; open('{folder}/end.json', 'w').write('{{\"failed\": \"No g++.\"}}'); sys.exit(1)"
-
-
-WAITS = """
-import fcntl, os, sys, time
-os.makedirs("{folder}")
-fcntl.flock(lock := open("{folder}/lock", "w"), fcntl.LOCK_EX)
-open("{folder}/waits", "w").write("process 7")
-time.sleep(2.0)
-"""
-
-
-@pytest.mark.parametrize("said", [WAITS + FAILS], indirect=True, ids=["waits"])
-def test_up_says_for_whom_a_build_waits(said: list[str]) -> None:
-    assert said[1].startswith("The compilation of Horovod waits for process 7.")
 
 
 @pytest.mark.parametrize("said", [f"import os; os.makedirs('{{folder}}'); {FAILS}"], indirect=True, ids=["fails"])

@@ -52,7 +52,6 @@ def test_what_a_site_may_say() -> None:
     ("given", "said"),
     [
         ({"memory": "4 big"}, "memory is '4 big'; it should be a size like 4G"),
-        ({"cores": 0}, "cores is 0; it should be a number from 0.1"),
         ({"dashboard": "http://lab:8501/?token=secret"}, "without a token"),
     ],
 )

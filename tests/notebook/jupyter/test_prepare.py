@@ -29,7 +29,7 @@ def test_lab_0_beside_the_dashboard_unless_the_learner_has_a_layout(tmp_path: Pa
     said = json.loads(file.read_text())
     dock = said["data"]["layout-restorer:data"]["main"]["dock"]
     widgets = [area["widgets"] for area in dock["children"]]
-    assert widgets == [["notebook:0-first.ipynb"], [settings.DASHBOARD_PANEL]]
+    assert widgets == [["notebook:0-first.ipynb"], ["workshop-dashboard:dashboard"]]
     assert all(widget in said["data"] for area in widgets for widget in area)
     file.write_text("theirs")
     settings.give_layout(folder, root)

@@ -98,10 +98,9 @@ def test_many_ranks_are_told_together() -> None:
         predicted(*([rank] for rank in range(64))), rank_map(*([(rank + 1) % 64] for rank in range(64))), machine(64)
     )
     assert len(found) == 64
-    assert sentences(found) == [
-        "Ranks 0 to 63 could run elsewhere than they were meant to: rank 0 was meant for core 0, could run on core 1, "
-        "for example."
-    ]
+    first, *_, last = sentences(found)
+    assert first == "Rank 0 was meant for core 0, could run on core 1."
+    assert last == f"So it is with {64 - FEW_RANKS} more ranks."
     missing = difference(predicted(*([rank] for rank in range(64))), rank_map([0]), machine(64))
     assert len(sentences(missing)) == FEW_RANKS + 1
     assert sentences(missing)[-1] == f"So it is with {63 - FEW_RANKS} more ranks."

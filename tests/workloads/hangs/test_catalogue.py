@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks import hangs
 from benchmarks.hangs import Outcome
-from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.workloads.hangs.diagnosis import KINDS
 from workshop.workloads.hangs.examples import WatchExample, example, examples
@@ -55,15 +54,6 @@ def test_good_programs_are_no_hangs() -> None:
 def test_an_unknown_example_is_refused_with_those_there_are() -> None:
     with pytest.raises(BadInput, match="There is no example no-such-hang; take one of barrier-in-branch, "):
         example("no-such-hang")
-
-
-@pytest.mark.parametrize("text", ['"""A title."""\n', "# Ranks to start: two\n", "# Ranks to start: 2\n# Ranks: a\n"])
-def test_a_program_without_its_comments_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "failures" / "hangs").mkdir(parents=True)
-    (tmp_path / "failures" / "hangs" / "work.py").write_text(text)
-    monkeypatch.setattr(config, "labs_folder", lambda: tmp_path)
-    with pytest.raises(BadInput, match=r"work\.py needs the comments"):
-        example("work")
 
 
 def outcome(kind: str, ranks: tuple[int, ...], named: str, named_ranks: list[int], seconds: float) -> Outcome:

@@ -110,7 +110,9 @@ def test_many_calls_are_no_hang(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "how", [signal.SIGKILL, signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.exhaustive)]
+)
 def test_nothing_is_left_when_it_is_killed(how: signal.Signals, tmp_path: Path) -> None:
     program = tmp_path / "work.py"
     program.write_text(START + "open(f'{rank}.up', 'w').close()\ncomm.recv(source=1 - rank)")

@@ -17,7 +17,7 @@ RELATIVE = 1e-5  # of centroids and inertia; float32 sums differ in their order
 
 
 @pytest.mark.real
-@pytest.mark.parametrize("name", ["mpich", "intelmpi"])
+@pytest.mark.parametrize("name", ["mpich", pytest.param("intelmpi", marks=pytest.mark.exhaustive)])
 def test_the_same_result_from_the_same_start(workshop_home, name):
     found = mpis.launched(workshop_home, name, 2, "tests.workloads.kmeans.daal_program")
     assert found["ranks"] == 2

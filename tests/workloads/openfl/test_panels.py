@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from tests.report.test_panels import part, settle, shown
+from tests.report.test_panels import part, shown
 from tests.support import plain_cells
 from tests.web import seed
 from tests.workloads.federated.report.test_panels import FIRST, told
@@ -37,7 +37,6 @@ def test_commands_and_certificates_are_shown_as_they_come(store: Store, session:
     run = begun(store, session, rounds=0, fx=COMMANDS[:1], certificates=[])
     look = RunLook(store, run.id)
     first = json.loads(look()["openfl"])["html"]
-    settle()
     assert re.findall('data-card="(.*?)"', first) == ["fx"]
     assert "openfl" not in look(), "nothing has changed"
 

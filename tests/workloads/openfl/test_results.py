@@ -90,13 +90,13 @@ def test_metrics_count_only_rounds_in_which_an_institution_took_part(told):
     results, sink, folder = told
     results.learner.parameters = 4
     results.task.held_out = ([0], [0])
-    results.task.facts, results.task.notices = {"data": "digits"}, ["small"]
+    results.task.facts = {"data": "digits"}
     for number in (1, 2):
         ended(results, folder, number, 0.5)
     line(results, 0, 2, 0.9)
     metrics = results.metrics([2, 1])
     assert metrics["by_way"]["federated"]["images_read"] == 3 * (2 * 10 + 1 * 20)
-    assert (metrics["rounds"], metrics["notices"]) == (2, ["small"])
+    assert metrics["rounds"] == 2
     assert [described["own_score"] for described in metrics["institutions"]] == [
         {"federated": 0.9},
         {"federated": None},

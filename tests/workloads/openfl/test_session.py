@@ -19,6 +19,7 @@ from tests.support import limit, starts_processes, until
 from workshop.core import config
 from workshop.core.placement import Placement
 from workshop.sessions import client, lifecycle
+from workshop.store.records import RunRecord
 from workshop.store.store import Store
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(limit(1200))]
@@ -47,17 +48,18 @@ def commands(home: Path) -> list[psutil.Process]:
     return found
 
 
-def going(session: Session):
-    """A federation that is in its rounds."""
+def begun(session: Session) -> RunRecord:
+    """A federation whose first commands are up."""
     run = session.submit("openfl", **LONG)
-    until(lambda: session.store.totals(run.id).get("held-out accuracy"), 400, "a round to end")
+    until(lambda: commands(session.home), 120, "OpenFL's first command")
     return run
 
 
 def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -> None:
-    cancelled = going(session)
-    told = client.read(session.store, cancelled.id).metrics
-    assert (session.store.run(cancelled.id).activity or {})["words"] == "training"
+    failing = session.submit("openfl", **LONG)
+    until(lambda: session.store.totals(failing.id).get("held-out accuracy"), 400, "a round to end")
+    told = client.read(session.store, failing.id).metrics
+    assert (session.store.run(failing.id).activity or {})["words"] == "training"
     starts = [one["where"] for one in told["fx"] if "start" in one["command"] and one["code"] is None]
     assert sorted(starts) == ["institution 1", "institution 2", "the aggregator"], "they run"
     assert {one["name"] for one in told["certificates"]} == {"aggregator", "institution1", "institution2"}
@@ -71,14 +73,6 @@ def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -
     }
     assert listening and listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, "nobody else can reach the aggregator"
 
-    client.cancel(session.store, cancelled.id)
-    ended = session.wait(cancelled, 40)
-    assert ended.status == "cancelled"
-    until(lambda: not commands(session.home), 20, "OpenFL's processes to end")
-    temporary = config.session_folder(session.record.id) / config.TEMPORARY
-    until(lambda: not list(temporary.glob("workshop-openfl-*")), 10, "keys to be removed")
-
-    failing = going(session)
     newest = max(commands(session.home), key=lambda process: process.create_time())
     newest.kill()
     ended = session.wait(failing, 40)
@@ -87,6 +81,14 @@ def test_it_is_told_live_and_nothing_is_left_however_it_ends(session: Session) -
     assert re.search("OpenFL's process of institution [12] ended in round", ended.error["message"]), ended.error
     until(lambda: not commands(session.home), 20, "OpenFL's processes to end")
 
-    going(session)
+    cancelled = begun(session)
+    client.cancel(session.store, cancelled.id)
+    ended = session.wait(cancelled, 40)
+    assert ended.status == "cancelled"
+    until(lambda: not commands(session.home), 20, "OpenFL's processes to end")
+    temporary = config.session_folder(session.record.id) / config.TEMPORARY
+    until(lambda: not list(temporary.glob("workshop-openfl-*")), 10, "keys to be removed")
+
+    begun(session)
     os.kill(session.now.conductor_pid, signal.SIGKILL)
     until(lambda: not commands(session.home), 30, "OpenFL's processes to end with the conductor")

@@ -12,7 +12,7 @@ from workshop.report.verdict import verdict
 from workshop.store.records import RunRecord, SessionRecord
 from workshop.store.store import Store
 from workshop.workloads.parallel import schedules
-from workshop.workloads.parallel.schedules import SCHEDULES, fixed, simulate
+from workshop.workloads.parallel.schedules import SCHEDULES, simulate
 
 LEDGER = {"weights": 100, "gradients": 100, "optimizer": 200, "activations": 900, "buffers": 10}
 METRICS: dict[str, Any] = {
@@ -39,7 +39,7 @@ METRICS: dict[str, Any] = {
 def ended(store: Store, session: SessionRecord, params: dict[str, Any], **changes: Any) -> RunRecord:
     run = store.submit(session.id, "parallel", params, seed.PLACEMENT)
     assert store.take_next(session.id).id == run.id
-    spans = simulate(SCHEDULES["gpipe"](2, 4), fixed({"forward": 0.01, "backward": 0.02}))
+    spans = simulate(SCHEDULES["gpipe"](2, 4), lambda work: {"forward": 0.01, "backward": 0.02}[work.kind])
     trace = schedules.write({stage: [span for span in spans if span.stage == stage] for stage in range(2)})
     store.put_artifact(run.id, schedules.FILE, "application/json", trace)
     store.finish(run.id, "completed", metrics={**METRICS, **changes})

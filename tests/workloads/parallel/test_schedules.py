@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
 from workshop.workloads.parallel import schedules
-from workshop.workloads.parallel.schedules import SCHEDULES, Instruction, Streams, fixed
+from workshop.workloads.parallel.schedules import SCHEDULES, Instruction, Streams
 
 SECONDS = {"forward": 1.0, "backward": 2.0, "weights": 1.0}
 
@@ -20,11 +20,16 @@ def test_every_schedule_is_complete_and_never_stands_still(name: str, stages: in
     schedules.check(streams, stages * (2 if name == "interleaved" else 1), micro_batches)
 
 
+def idle(name: str, stages: int, micro_batches: int, seconds: dict[str, float]) -> float:
+    spans = schedules.simulate(SCHEDULES[name](stages, micro_batches), lambda work: seconds[work.kind])
+    return schedules.idle_share(spans, stages)
+
+
 @pytest.mark.parametrize("stages", [2, 3, 4])
 @pytest.mark.parametrize("micro_batches", [4, 8, 12])
 def test_bubbles_are_those_of_the_formulas(stages: int, micro_batches: int) -> None:
     def bubble(name: str) -> float:
-        return schedules.idle_share(schedules.simulate(SCHEDULES[name](stages, micro_batches), fixed(SECONDS)), stages)
+        return idle(name, stages, micro_batches, SECONDS)
 
     assert bubble("naive") == pytest.approx(1 - 1 / stages)
     for name in ("gpipe", "1f1b"):  # (p - 1) / (m + p - 1), Huang et al. section 2.3
@@ -37,10 +42,7 @@ def test_bubbles_are_those_of_the_formulas(stages: int, micro_batches: int) -> N
 @pytest.mark.parametrize("stages", [2, 3, 4])
 def test_gradients_of_weights_fill_the_bubble(stages: int) -> None:
     split = {"forward": 1.0, "backward": 1.0, "weights": 1.0}
-    bubbles = {
-        name: schedules.idle_share(schedules.simulate(SCHEDULES[name](stages, 8), fixed(seconds)), stages)
-        for name, seconds in (("1f1b", SECONDS), ("zero-bubble", split))
-    }
+    bubbles = {name: idle(name, stages, 8, seconds) for name, seconds in (("1f1b", SECONDS), ("zero-bubble", split))}
     assert bubbles["zero-bubble"] < 0.75 * bubbles["1f1b"]
 
 
@@ -64,7 +66,7 @@ def test_two_stages_that_wait_for_each_other_are_named() -> None:
         [Instruction("receive", 0, 1), Instruction("send", 0, 0, "backward")],
     ]
     with pytest.raises(BadInput, match=r"stage 0 waits at the receive .* and stage 1 waits at the receive"):
-        schedules.simulate(streams, fixed(SECONDS))
+        schedules.simulate(streams, lambda work: SECONDS[work.kind])
 
 
 @pytest.mark.parametrize(

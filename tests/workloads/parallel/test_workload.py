@@ -17,7 +17,7 @@ from workshop.mpi import openmpi
 from workshop.study.grid import plan as grid
 from workshop.study.trials import impossible
 from workshop.workloads.parallel import WORKLOAD, ParallelParams, plan, schedules, settings
-from workshop.workloads.parallel.schedules import SCHEDULES, fixed, idle_share, parse, simulate, written
+from workshop.workloads.parallel.schedules import SCHEDULES, idle_share, parse, simulate, written
 
 SMALL = {"width": 16, "heads": 2, "blocks": 2, "length": 8, "batch": 8}
 
@@ -92,7 +92,7 @@ def test_paced_schedules_take_the_same_time_if_they_put_gradients_of_weights_off
 
 
 def test_a_timeline_survives_its_file() -> None:
-    spans = simulate(SCHEDULES["gpipe"](2, 2), fixed({"forward": 1.0, "backward": 2.0}))
+    spans = simulate(SCHEDULES["gpipe"](2, 2), lambda work: {"forward": 1.0, "backward": 2.0}[work.kind])
     by_stage = {stage: [span for span in spans if span.stage == stage] for stage in range(2)}
     assert schedules.read(schedules.write(by_stage)) == by_stage
     assert idle_share(spans, 2) == pytest.approx(1 / 3)

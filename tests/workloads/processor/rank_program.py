@@ -1,4 +1,5 @@
-"""Runs of one rank under mpirun, one for each switch; and what is refused on the rank."""
+"""Runs of one rank under mpirun, one for each switch, and what is refused on the rank; or, with a second word, the runs
+of the other switches."""
 
 from __future__ import annotations
 
@@ -19,10 +20,12 @@ SMALL = {"batch": 2, "image_size": 32, "warmup": 2, "steps": 2, "intra": 1, "int
 INFERENCE = {"mode": "inference"}
 RUNS = {
     "usual": {},
-    "without": {"onednn": False},
-    "nchw": {"layout": "nchw", **INFERENCE},
-    "bfloat16": {"precision": "bfloat16", **INFERENCE},
+    "without": {"onednn": False, **INFERENCE},
     "fused": INFERENCE,
+    "bfloat16": {"precision": "bfloat16", **INFERENCE},
+}
+MORE = {
+    "nchw": {"layout": "nchw", **INFERENCE},
     "unfused": {"fusion": False, **INFERENCE},
     "silent": {"log": False, **INFERENCE},
 }
@@ -52,12 +55,16 @@ def refusal(comm, params):
     return ""
 
 
-if __name__ == "__main__":
+def main(words):
     world = MPI.COMM_WORLD
-    results = {
-        "runs": {name: measure(world, params) for name, params in RUNS.items()},
-        "refused": {name: refusal(world, params) for name, params in REFUSED.items()},
-    }
-    runs.PROCESS_SECONDS = 0.0
-    results["refused"]["limit"] = refusal(world, INFERENCE)
-    Path(sys.argv[1]).write_text(json.dumps(results))
+    runs_of = MORE if words[1:] else RUNS
+    results = {"runs": {name: measure(world, params) for name, params in runs_of.items()}, "refused": {}}
+    if not words[1:]:
+        results["refused"] = {name: refusal(world, params) for name, params in REFUSED.items()}
+        runs.PROCESS_SECONDS = 0.0
+        results["refused"]["limit"] = refusal(world, INFERENCE)
+    Path(words[0]).write_text(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

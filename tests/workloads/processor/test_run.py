@@ -24,6 +24,12 @@ def program():
     return run_ranks("tests.workloads.processor.rank_program", 1)
 
 
+@pytest.fixture(scope="module")
+@starts_processes
+def more():
+    return run_ranks("tests.workloads.processor.rank_program", 1, "more")
+
+
 def metrics(program, name):
     return program["runs"][name]["metrics"]
 
@@ -46,10 +52,11 @@ def test_rates_and_times_belong_together(program):
     assert set(usual["instructions"]) == named
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
-def test_the_layout_is_that_of_the_log(program):
+def test_the_layout_is_that_of_the_log(program, more):
     assert metrics(program, "fused")["layouts"] == ["NHWC"]
-    layouts = metrics(program, "nchw")["layouts"]
+    layouts = metrics(more, "nchw")["layouts"]
     assert layouts and "NHWC" not in layouts
 
 
@@ -61,19 +68,21 @@ def test_the_precision_is_that_of_the_log(program):
     assert bfloat16["types"] == (["bf16"] if bfloat16["native"] else [])
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
-def test_fusion_puts_the_last_biases_into_their_layers(program):
-    fused, unfused = program["runs"]["fused"], program["runs"]["unfused"]
+def test_fusion_puts_the_last_biases_into_their_layers(program, more):
+    fused, unfused = program["runs"]["fused"], more["runs"]["unfused"]
     assert fused["biased"] == 53 * 2, "of two steps"
     assert unfused["biased"] == 52 * 2, "TensorFlow's pass for oneDNN fuses these by itself"
     kinds = [set(run["metrics"]["kernels"]) & {"inner_product", "gemm_api"} for run in (fused, unfused)]
     assert kinds == [{"inner_product"}, {"gemm_api"}], "of the last layer"
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
-def test_without_a_log_nothing_is_said_of_kernels(program):
-    silent = metrics(program, "silent")
-    assert (program["runs"]["silent"]["lines"], silent["kernels"], silent["kernels_share"]) == (0, {}, None)
+def test_without_a_log_nothing_is_said_of_kernels(more):
+    silent = metrics(more, "silent")
+    assert (more["runs"]["silent"]["lines"], silent["kernels"], silent["kernels_share"]) == (0, {}, None)
     assert silent["images_per_second"] > 0
 
 

@@ -38,22 +38,11 @@ def test_messages_have_the_size_of_the_features_alone(results):
         assert exchanged == 8 * (7 + 7 * 8 // 2), "a pivot, and the upper triangle of the products"
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("negative", "The ridge penalty is -1; take 0 or a positive number"),
-        ("few", "There are 4 features, but 2 rows; take at least 5 rows, or a ridge penalty"),
-        ("singular", "The matrix is singular: feature 4 depends on the other features"),
-        ("nearly singular", "The matrix is singular: feature 4 depends on the other features"),
-        ("constant", "feature 4 is the same in every row"),
-        ("nan", "Row 7 of rank {last} has a number that is not finite"),
-        ("huge", "Row 7 of rank {last} has a number"),
-    ],
-)
-def test_bad_rows_are_refused_alike_on_all_ranks(results, name, words):
+@pytest.mark.parametrize("name", ["singular", "nearly singular"])
+def test_dependent_features_are_refused_alike_on_all_ranks(results, name):
     errors = results["errors"][name]
     assert len(errors) == results["ranks"] and len(set(errors)) == 1
-    assert words.format(last=results["ranks"] - 1) in errors[0]
+    assert "The matrix is singular: feature 4 depends on the other features" in errors[0]
     assert errors[0].endswith(".") and "\n" not in errors[0]
 
 
@@ -79,4 +68,3 @@ def test_daal4py_fits_what_scikit_learn_fits(workshop_home):
     for name in ("linear", "ridge"):
         assert results[name]["backend"] == "daal4py" and results[name]["rows"] == 5003
         assert results[name]["difference"] < AGREE and 0.9 < results[name]["r2"] <= 1
-    assert "daal4py needs a row on every rank, and some have none" in results["few"]

@@ -10,7 +10,6 @@ import pytest
 
 from tests.hosts import emulated, session_on
 from tests.live_session import Session
-from workshop.cli.emulation.hosts import Link
 from workshop.core.placement import Placement
 from workshop.workloads.scale import StepParams
 from workshop.workloads.scale.run import ranks_per_host
@@ -59,6 +58,6 @@ def median_error(session: Session) -> float:
 @pytest.mark.real
 def test_steps_over_a_limited_link_are_predicted(workshop_home: Path) -> None:
     """A busy machine slows the base or the changes, so one of several tries has to hold."""
-    link = Link(rate=8 * BYTES_PER_SECOND)
-    with emulated(2, link) as hosts, session_on(hosts, workshop_home, "hostA:2,hostB:2", "--oversubscribe") as session:
+    rate = 8 * BYTES_PER_SECOND
+    with emulated(2, rate) as hosts, session_on(hosts, workshop_home, "hostA:2,hostB:2", "--oversubscribe") as session:
         assert any(median_error(session) < 0.25 for _ in range(4))

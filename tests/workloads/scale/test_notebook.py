@@ -36,8 +36,6 @@ def test_a_run_predicts_other_numbers_of_ranks(run: RunShown) -> None:
 @pytest.mark.parametrize(
     ("ranks", "changes", "sentence"),
     [
-        ("four", {}, "it should be a number of ranks"),
-        ((), {}, "it should be a number of ranks"),
         (0, {}, "0 ranks can't be predicted"),
         (4, {"bandwith": 5}, "bandwith"),
     ],

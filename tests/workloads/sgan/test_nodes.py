@@ -12,7 +12,7 @@ import pytest
 from tests.hosts import emulated, session_on
 from tests.workloads.sgan.study import world
 from workshop.cli.emulation import hosts as demo
-from workshop.cli.emulation.hosts import Link
+from workshop.cli.main import run
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
 from workshop.store.records import RunRecord, StudyRecord, Trial
@@ -22,7 +22,6 @@ from workshop.study.guided.step_results import StepResults, facts, judge, step_r
 from workshop.study.guided.step_results import cells as cells_of
 from workshop.study.kinds import Sofar
 from workshop.workloads.sgan import WORKLOAD
-from workshop.workloads.sgan.nodes.command import nodes
 from workshop.workloads.sgan.nodes.facts import GUIDE
 
 HOSTS = demo.names(GUIDE.hosts)
@@ -95,25 +94,27 @@ def test_other_failures_are_no_limit_of_memory() -> None:
     assert "the link is down" in texts(complete(2, "the link is down"), "c")["why"]
 
 
-def test_a_session_without_hosts_is_refused_with_the_command_that_helps() -> None:
+def test_a_session_without_hosts_is_refused_with_the_command_that_helps(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(
         BadInput, match=r"needs a session on 4 hosts, but this session has 2; .* workshop demo hosts --hosts 4"
     ):
         plan(GUIDE, {}, 2, hosts=HOSTS[:2])
-    with pytest.raises(BadInput, match="link is 'fast'"):
-        nodes(link="fast")
-    with pytest.raises(BadInput, match="leave them or --session out"):
-        nodes(session="class", memory="1G")
+    for words, said in (
+        (["--link", "fast"], "link is 'fast'"),
+        (["--session", "class", "--memory", "1G"], "leave them or --session out"),
+    ):
+        assert run(["study", "run", "nodes", *words]) == 2
+        assert said in capsys.readouterr().err
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_cells_run_on_emulated_hosts(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One host and two hosts do the steps at the pace of their compute; four ranks of the first host are too many."""
     monkeypatch.setenv("WORKSHOP_MEMORY", "1G")
     setting = plan(GUIDE, {"data": "digits", "iterations": 6}, 2, hosts=HOSTS)
     cells = {step: cells_of(StepResults(setting, [], {}), GUIDE.step(step)) for step in "ac"}
-    link = Link(rate=25e6)
-    with emulated(2, link) as hosts, session_on(hosts, workshop_home, "hostA:2,hostB:2", "--oversubscribe") as session:
+    with emulated(2, 25e6) as hosts, session_on(hosts, workshop_home, "hostA:2,hostB:2", "--oversubscribe") as session:
         for count, cell in enumerate(cells["a"][:2], 1):
             sent = hosts.sent("hostB")
             run = session.wait(session.submit("sgan", Placement.parse(cell.placement), **cell.params))

@@ -4,7 +4,7 @@ Each has its own name, network, processes and shared memory; they share processo
 code uses `EmulatedHosts`. It starts the switch (`switch`), which starts the hosts. Each host runs commands (`remote`)
 that arrive over the network, through a stand-in for ssh, or through a socket in a folder.
 
-A `Link` says how fast their links are.
+`parse_rate` reads how fast their links are.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 
-from workshop.cli.emulation import namespaces
 from workshop.core import config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.sessions.preflight import SSH
@@ -42,34 +39,24 @@ def names(count: int) -> list[str]:
 class EmulatedHosts:
     """Hosts that are up until `close`, or until this process ends in any way.
 
-    Raises BadInput where this machine can't emulate hosts or such a link.
+    `rate` is what each host's link takes in each direction, in bit/s (None: no limit). Raises BadInput where this
+    machine can't emulate hosts.
     """
 
-    def __init__(self, count: int = 3, limit: Link | None = None) -> None:
+    def __init__(self, count: int = 3, rate: float | None = None) -> None:
         if not 1 <= count <= MOST_HOSTS:
             raise BadInput(f"hosts is {count}: it should be from 1 to {MOST_HOSTS}.")
-        if refused := namespaces.refusal():
-            raise BadInput(refused)
         self.names = names(count)
         self.folder = config.home() / "demo" / f"{os.getpid()}-{time.monotonic_ns()}"
         self.folder.mkdir(parents=True, mode=0o700)
         program = shlex.join([sys.executable, "-P", "-m", "workshop.cli.emulation.remote"])
         self.ssh.write_text(f'#!/bin/sh\nexec {program} "$@"\n')
         self.ssh.chmod(0o700)
-        what = json.dumps({"names": self.names, "link": vars(limit or Link())})
-        command = [
-            sys.executable,
-            "-P",
-            "-m",
-            "workshop.cli.emulation.switch",
-            "switch",
-            str(os.getpid()),
-            str(self.folder),
-            what,
-        ]
+        what = json.dumps({"names": self.names, "rate": rate})
+        switch = [sys.executable, "-P", "-m", "workshop.cli.emulation.switch", "switch"]
         self._log = os.memfd_create("switch.log")  # its messages; the folder goes with the switch
         self._switch = subprocess.Popen(
-            command,
+            [*switch, str(os.getpid()), str(self.folder), what],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -85,9 +72,7 @@ class EmulatedHosts:
     def __enter__(self) -> EmulatedHosts:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -138,38 +123,12 @@ class EmulatedHosts:
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg])bit(?:/s)?")
 _BITS = {"k": 1e3, "m": 1e6, "g": 1e9}
 SLOWEST, FASTEST = 100e3, 100e9  # bit/s
-BURST = 0.001  # seconds of the rate that may go out at once
-QUEUE = 0.4  # seconds of the rate that may wait, before packets are dropped
 
 
-@dataclass(frozen=True)
-class Link:
-    """The speed of each host's link in each direction, in bit/s; None: unlimited."""
-
-    rate: float | None = None
-
-    def commands(self, device: str) -> list[list[str]]:
-        """The commands that limit the packets that leave a device (tc-tbf(8))."""
-        if self.rate is None:
-            return []
-        burst = max(round(self.rate / 8 * BURST), 16_000)
-        limits = ["rate", f"{self.rate:.0f}bit", "burst", str(burst), "latency", f"{QUEUE * 1e3:.0f}ms"]
-        return [["qdisc", "replace", "dev", device, "root", "tbf", *limits]]
-
-    def describe(self) -> str:
-        """`1 Gbit/s`"""
-        if self.rate is None:
-            return "as fast as this machine"
-        unit, bits = next(((u, b) for u, b in (("G", 1e9), ("M", 1e6)) if self.rate >= b), ("k", 1e3))
-        return f"{self.rate / bits:g} {unit}bit/s"
-
-
-def parse_link(text: str | None) -> Link:
-    """Read a rate such as `1gbit`; None: unlimited. Raises BadInput."""
-    if text is None:
-        return Link()
+def parse_rate(text: str) -> float:
+    """Read a rate such as `1gbit`; returns bit/s. Raises BadInput."""
     match = _RATE.fullmatch(text.strip().lower())
     rate = float(match[1]) * _BITS[match[2]] if match else -1.0
     if not SLOWEST <= rate <= FASTEST:
         raise BadInput(f"link is {text!r}: it should be like 100mbit or 1gbit, from 100kbit to 100gbit.")
-    return Link(rate)
+    return rate

@@ -11,7 +11,6 @@ import ctypes
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -24,8 +23,6 @@ NEW_MOUNT, NEW_UTS, NEW_IPC, NEW_USER, NEW_PID, NEW_NET = (
     0x00020000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000,
 )  # fmt: skip
 PRIVATE, RECURSIVE, BIND = 1 << 18, 1 << 14, 1 << 12
-
-TRIED = 20.0  # seconds within which namespaces must have been made
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -67,21 +64,6 @@ def enter(owner: int, remove: Path | None = None) -> None:
 def mount_over(file: Path, target: str) -> None:
     """Show another file at a path, to this host only."""
     _mount(str(file), target, None, BIND)
-
-
-def refusal() -> str | None:
-    """Why this machine can't emulate hosts, in one sentence; None where it can. Tries it."""
-    lacking = [name for name in ("ip", "tc") if not program(name)]
-    if lacking:
-        return f"{' and '.join(lacking)} can't be found; install the package iproute2."
-    command = [sys.executable, "-P", "-m", "workshop.cli.emulation.namespaces", str(os.getpid())]
-    tried = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TRIED)
-    return tried.stderr.strip() or None
-
-
-def program(name: str) -> str | None:
-    """The path of a system program; ordinary users often lack /sbin in their PATH."""
-    return shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
 
 
 def _unshare() -> None:
@@ -136,14 +118,3 @@ def _reap_until(worker: int) -> NoReturn:
 def _code(status: int) -> int:
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else 128 - code
-
-
-if __name__ == "__main__":
-    try:
-        enter(int(sys.argv[1]))
-    except BadInput as error:
-        sys.exit(str(error))
-    for kind in ("bridge", "veth"):
-        command = [program("ip") or "ip", "link", "add", f"try-{kind}", "type", kind]
-        if (tried := subprocess.run(command, capture_output=True, text=True, timeout=TRIED)).returncode:
-            sys.exit(f"This machine's kernel can't make a network device of type {kind} ({tried.stderr.strip()}).")

@@ -9,6 +9,7 @@ network."""
 from __future__ import annotations
 
 import contextlib
+import getopt
 import io
 import json
 import os
@@ -27,7 +28,7 @@ SILENCE = 6  # seconds after which the kernel takes a line over the network for 
 LOST = 255  # ssh's exit code where the line broke
 CHUNK = 1 << 16
 _HEAD = struct.Struct("!cI")  # kind and length of what follows
-_WITH_VALUE = frozenset("bcDEeFIiJLlmOopQRSWw")  # ssh's options that have one
+OPTIONS = "46AaCfGgKkMNnqsTtVvXxYyb:c:D:E:e:F:I:i:J:L:l:m:O:o:p:Q:R:S:W:w:"  # ssh's
 
 
 class Line:
@@ -136,11 +137,7 @@ def call(line: Line, command: str, environment: Mapping[str, str]) -> int:
 
 def _words(words: Sequence[str]) -> tuple[str, str]:
     """The host and the command in ssh's words; like ssh's, a command is one line for the shell over there."""
-    rest = list(words)
-    while rest and rest[0].startswith("-"):
-        option = rest.pop(0)
-        if len(option) == 2 and option[1] in _WITH_VALUE and rest:
-            rest.pop(0)
+    _, rest = getopt.getopt(list(words), OPTIONS)
     if len(rest) < 2:
         sys.exit("usage: remote [-o OPTION]... HOST COMMAND...")
     return rest[0], " ".join(rest[1:])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,12 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from workshop.cli.emulation import namespaces, remote
-from workshop.cli.emulation.hosts import Link
-from workshop.core.errors import WorkshopError
+from workshop.core.errors import BadInput, WorkshopError
 
 NETWORK = "10.0.0"  # nobody else is in it
 DEVICE = "eth0"  # of every host
 READY = "ready"
+BURST = 0.001  # seconds of the rate that may go out at once
+QUEUE = 0.4  # seconds of the rate that may wait, before packets are dropped
 MINUTE = 60.0  # within which a program of iproute2 must have ended
 
 
@@ -30,14 +32,14 @@ def address(number: int) -> str:
     return f"{NETWORK}.{number + 1}"
 
 
-def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
+def switch(folder: Path, names: Sequence[str], rate: float | None) -> None:
     """Bring up the hosts and tell their processes on standard output; ends with its standard input."""
     known_hosts = Path("/etc/hosts").read_text() if Path("/etc/hosts").exists() else "127.0.0.1 localhost\n"
     ours = "".join(f"{address(number)} {name}\n" for number, name in enumerate(names))
     (folder / "hosts").write_text(ours + known_hosts)
     namespaces.mount_over(folder / "hosts", "/etc/hosts")
     _ip(["link set lo up", "link add switch type bridge", "link set switch up"])
-    hosts = [_start_host(folder, name, number, limit) for number, name in enumerate(names)]
+    hosts = [_start_host(folder, name, number, rate) for number, name in enumerate(names)]
     for name, host in zip(names, hosts, strict=True):
         _expect(host)
         _ip(
@@ -47,8 +49,7 @@ def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
                 f"link set {name} up",
             ]
         )
-        for words in limit.commands(name):  # a host receives no faster than it sends
-            _run("tc", *words)
+        _limit(name, rate)  # a host receives no faster than it sends
         assert host.stdin is not None, "it is a pipe"
         host.stdin.write(b"go\n")
         host.stdin.flush()
@@ -60,8 +61,8 @@ def switch(folder: Path, names: Sequence[str], limit: Link) -> None:
     sys.stdin.read()  # nobody writes there
 
 
-def _start_host(folder: Path, name: str, number: int, limit: Link) -> subprocess.Popen[bytes]:
-    what = json.dumps({"name": name, "number": number, "link": vars(limit)})
+def _start_host(folder: Path, name: str, number: int, rate: float | None) -> subprocess.Popen[bytes]:
+    what = json.dumps({"name": name, "number": number, "rate": rate})
     command = [sys.executable, "-P", "-m", "workshop.cli.emulation.switch", "host", str(os.getpid()), str(folder), what]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -74,14 +75,13 @@ def _expect(host: subprocess.Popen[bytes]) -> None:
         sys.exit(host.wait())
 
 
-def host(folder: Path, name: str, number: int, limit: Link) -> None:
+def host(folder: Path, name: str, number: int, rate: float | None) -> None:
     """Be a host, until somebody ends it."""
     socket.sethostname(name)
     print("entered", flush=True)
     sys.stdin.readline()  # the device is there now
     _ip(["link set lo up", f"address add {address(number)}/24 dev {DEVICE}", f"link set {DEVICE} up"])
-    for words in limit.commands(DEVICE):
-        _run("tc", *words)
+    _limit(DEVICE, rate)
     listener = socket.create_server(("0.0.0.0", remote.PORT), backlog=100)
     inside = remote.listen(folder / name)
     print(READY, flush=True)
@@ -89,12 +89,23 @@ def host(folder: Path, name: str, number: int, limit: Link) -> None:
     remote.serve(listener)
 
 
+def _limit(device: str, rate: float | None) -> None:
+    """Limit what leaves a device (tc-tbf(8)), in bit/s."""
+    if rate is not None:
+        burst = max(round(rate / 8 * BURST), 16_000)
+        limits = f"rate {rate:.0f}bit burst {burst} latency {QUEUE * 1e3:.0f}ms"
+        _run("tc", *f"qdisc replace dev {device} root tbf {limits}".split())
+
+
 def _ip(commands: Iterable[str]) -> None:
     _run("ip", "-batch", "-", words="\n".join(commands) + "\n")
 
 
 def _run(name: str, *arguments: str, words: str = "") -> None:
-    program = namespaces.program(name) or name
+    # Ordinary users often lack /sbin in their PATH.
+    program = shutil.which(name, path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/sbin"]))
+    if program is None:
+        raise BadInput(f"{name} can't be found; install the package iproute2.")
     done = subprocess.run([program, *arguments], input=words, capture_output=True, text=True, timeout=MINUTE)
     if done.returncode != 0:
         raise WorkshopError(" ".join((done.stderr or done.stdout).split()) or f"{name} ended with {done.returncode}")
@@ -103,13 +114,12 @@ def _run(name: str, *arguments: str, words: str = "") -> None:
 def main() -> None:
     kind, owner, folder = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
     what: dict[str, Any] = json.loads(sys.argv[4])
-    limit = Link(**what["link"])
     try:
         namespaces.enter(owner, remove=folder if kind == "switch" else None)
         if kind == "switch":
-            switch(folder, what["names"], limit)
+            switch(folder, what["names"], what["rate"])
         else:
-            host(folder, what["name"], what["number"], limit)
+            host(folder, what["name"], what["number"], what["rate"])
     except WorkshopError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)

@@ -1,23 +1,19 @@
-"""Building Horovod in this environment: in the foreground (`install`), or as a child of `workshop up`.
-
-Finished parts stay in a folder of the environment, so that an interrupted build continues where it stopped. A
-wheel that works is kept in the state folder, for the next environment.
-"""
+"""Building Horovod in this environment: in the foreground (`install`), or as a child of `workshop up`. A wheel that
+works is kept in the state folder, for the next environment."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
-import importlib.util
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import tarfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,59 +26,47 @@ from workshop.mpi import horovod, openmpi, prefix
 from workshop.sessions.measurement_lock import holder
 from workshop.sessions.supervisor import ChildProcess, serve
 
-BUILD_SECONDS = 1200.0  # for all of it; compiling takes 2 to 4 minutes on two cores
-BESIDE = 6 * 3600.0  # the same at low priority, beside ranks that may take all cores
+BUILD_SECONDS = 6 * 3600.0  # beside ranks that may take all cores; alone it takes 2 to 4 minutes on two cores
 COMPILERS = ("gcc", "g++", "make")
 LOOK = 0.5  # seconds between looks at a step
 CHECK = "import horovod.tensorflow as hvd; hvd.init(); assert hvd.size() == 2, hvd.size(); assert hvd.mpi_built()"
 
 
-def install(seconds: float = BUILD_SECONDS, gives_way: bool = False) -> str:
+def install() -> str:
     """Build Horovod and install it into this environment, unless it is there and works; returns its version.
 
-    Waits for another process that builds it here. Tries it with two ranks, and takes it away again where they don't
-    find each other. One that `gives_way` has low priority, and stands still while a run is measured. Raises
-    WorkshopError.
+    Waits for another process that builds it here. Has low priority, and stands still while a run is measured. Tries
+    Horovod with two ranks, and takes it away again where they don't find each other. Raises WorkshopError.
     """
-    folder, deadline = horovod.folder(), time.monotonic() + seconds
-    with _alone(folder / "lock", deadline, "another process that builds it"):
+    folder = horovod.folder()
+    try:
+        folder.mkdir(exist_ok=True)
+        (folder / "lock").touch()
+    except OSError as error:
+        raise WorkshopError(
+            f"Horovod can't be built: {folder} can't be written ({error.strerror}); whoever installed this "
+            "environment can build it (workshop horovod install)."
+        ) from None
+    with open(folder / "lock", "a") as lock:
+        if not processes.lock(lock, time.monotonic() + BUILD_SECONDS):
+            raise WorkshopError(f"Another process has built Horovod in {folder} for too long; end it and try again.")
         build_key = horovod.key()
-        before = horovod.read(folder).get("built", build_key) if horovod.library() else ""
-        if before == build_key and (version := horovod.working()):
-            horovod.tell(folder, built=build_key)
+        if horovod.read(folder).get("built", build_key) == build_key and (version := horovod.working()):
             return version
         # Until the new library has been tried, none counts as built with these settings, also after an interruption.
-        before = before if before != build_key else ""
-        horovod.tell(folder, built=before)
+        horovod.tell(folder, **_unusable())
         try:
-            version = _build(_Steps(folder / "log", deadline, gives_way), folder)
+            version = _build(_Steps(folder / "log"), folder)
         except WorkshopError as error:
-            horovod.tell(folder, built=before, failed=str(error))
+            horovod.tell(folder, **_unusable(), failed=str(error))
             raise
-        finally:
-            if horovod.library() is None:  # what somebody else installs later is not what was built here before
-                horovod.tell(folder, **{key: text for key, text in horovod.read(folder).items() if key != "built"})
         horovod.tell(folder, built=build_key)
         return version
 
 
-@contextmanager
-def _alone(file: Path, deadline: float, who: str) -> Iterator[None]:
-    """Hold a lock alone. Raises WorkshopError where its folder can't be written, or somebody (`who`, for the sentence)
-    holds it too long."""
-    folder = file.parent
-    with ExitStack() as stack:
-        try:
-            folder.mkdir(exist_ok=True)
-            lock = stack.enter_context(open(file, "a"))
-        except OSError as error:
-            raise WorkshopError(
-                f"Horovod can't be built: {folder} can't be written ({error.strerror}); whoever installed this "
-                "environment can build it (workshop horovod install)."
-            ) from None
-        if not processes.lock(lock, deadline):
-            raise WorkshopError(f"Horovod can't be built: {who} holds {file} for too long; end it and try again.")
-        yield
+def _unusable() -> dict[str, str]:
+    """The note on the library that is installed; on none, since what uv may install later can be used."""
+    return {"built": ""} if horovod.library() else {}
 
 
 def _build(steps: _Steps, folder: Path) -> str:
@@ -90,7 +74,7 @@ def _build(steps: _Steps, folder: Path) -> str:
     settings = horovod.settings()
     wheel_folder = config.cache_folder("horovod") / horovod.key()
     if not list(wheel_folder.glob("*.whl")):
-        _compile(steps, folder, settings, wheel_folder)
+        _compile(steps, folder / "work", settings, wheel_folder)
     steps.take([*prefix.installer(), *settings.needs], "what Horovod needs")
     # By its name, so that uv takes it for what pyproject.toml asks for, which it doesn't with the wheel's address.
     wheel = ["--no-deps", "--force-reinstall", "--no-index", "--find-links", str(wheel_folder), settings.requirement]
@@ -103,69 +87,44 @@ def _build(steps: _Steps, folder: Path) -> str:
         shutil.rmtree(wheel_folder, ignore_errors=True)
         steps.take([*prefix.installer("uninstall"), "horovod"], "the removal of what doesn't work")
         raise
-    version = horovod.built()
-    if version is None:
-        raise WorkshopError(f"Horovod was installed, but not where {sys.executable} looks for packages.")
-    for name in ("tools", "source"):
-        shutil.rmtree(folder / name, ignore_errors=True)
-    return version
+    return importlib.metadata.version("horovod")
 
 
 def _compile(steps: _Steps, folder: Path, settings: horovod.Settings, wheel_folder: Path) -> None:
-    """Make the wheel and put it into `wheel_folder`; goes on with what an earlier call has compiled."""
+    """Make the wheel in a folder, which is removed afterwards, and put it into `wheel_folder`."""
     lacking = [program for program in COMPILERS if shutil.which(program) is None]
     if lacking:
         raise WorkshopError(
             f"{', '.join(lacking)} not found; install gcc, g++ and make first (apt-get install gcc g++ make): "
             "Horovod is built with them."
         )
-    for package in settings.linked:
-        try:
-            importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            raise WorkshopError(f"{package} is not installed in {sys.prefix}; Horovod is linked to it.") from None
-    source, tools = folder / "source" / horovod.key(), folder / "tools"
-    if not source.is_dir():  # of other settings, or none
-        for name in ("tools", "source"):
-            shutil.rmtree(folder / name, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)  # of a build that was killed
+    tools, wheels = folder / "tools", folder / "wheels"
     # pip, too: uv's environments have none, and uv can't build a wheel with what lies in a folder.
-    if not (tools / "whole").exists():
-        steps.take([*prefix.installer(), "--target", str(tools), "pip", *settings.build], "its build tools")
-        (tools / "whole").touch()
+    steps.take([*prefix.installer(), "--target", str(tools), "pip", *settings.build], "its build tools")
     path = os.pathsep.join([str(tools / "bin"), str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
     variables = {**settings.variables, "PYTHONPATH": str(tools), "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
-    pip, options = [sys.executable, "-P", "-m", "pip"], ["--no-deps", "--no-build-isolation", "--no-cache-dir"]
-    if not source.is_dir():
-        fetched = folder / "fetched"
-        shutil.rmtree(fetched, ignore_errors=True)
-        download = [*pip, "download", *options, "--no-binary", ":all:", "--dest", str(fetched), settings.requirement]
-        steps.take(download, "the download of its source", variables)
-        with tarfile.open(next(fetched.glob("*.tar.gz"))) as packed:
-            packed.extractall(fetched, filter="data")
-        source.parent.mkdir(parents=True, exist_ok=True)
-        next(unpacked for unpacked in fetched.iterdir() if unpacked.is_dir()).rename(source)
-        shutil.rmtree(fetched, ignore_errors=True)
-    wheels = folder / "wheels"
-    shutil.rmtree(wheels, ignore_errors=True)
+    variables["TMPDIR"] = str(folder)  # where pip builds: what a killed build leaves is removed by the next one
+    options = ["--no-deps", "--no-build-isolation", "--no-cache-dir", "--no-binary", ":all:"]
     # Verbose, for make's percentages, which tell how far it is.
-    steps.take([*pip, "wheel", "-v", *options, "--wheel-dir", str(wheels), str(source)], "Horovod", variables)
+    pip = [sys.executable, "-P", "-m", "pip", "wheel", "-v", *options, "--wheel-dir", str(wheels), settings.requirement]
+    steps.take(pip, "Horovod", variables)
     wheel_folder.mkdir(parents=True, exist_ok=True)
     wheel = next(wheels.glob("*.whl"))
     half = wheel_folder / f".{wheel.name}"
     shutil.move(wheel, half)
     half.replace(wheel_folder / wheel.name)
-    shutil.rmtree(wheels, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Steps:
-    """Programs one after the other with a common time limit; a file gets their output. On request they have low
-    priority, and stand still while a run is measured."""
+    """Programs one after the other with a common time limit and low priority, which stand still while a run is
+    measured; a file gets their output."""
 
-    def __init__(self, log: Path, deadline: float | None = None, gives_way: bool = False) -> None:
+    def __init__(self, log: Path) -> None:
         self.log = log
         self.waits = log.with_name(horovod.WAITS)
-        self.deadline = time.monotonic() + BUILD_SECONDS if deadline is None else deadline
-        self.gives_way = gives_way
+        self.deadline = time.monotonic() + BUILD_SECONDS
         log.write_text("")
         self.waits.unlink(missing_ok=True)  # an earlier build may have been killed while it stood still
 
@@ -174,9 +133,7 @@ class _Steps:
         began = self.log.stat().st_size
         with self.log.open("ab") as log:
             process = subprocess.Popen(
-                guarded(
-                    [*(GENTLY if self.gives_way else ()), *command], tree=True
-                ),  # a compilation is a whole tree of processes, ended together
+                guarded([*GENTLY, *command], tree=True),  # a compilation is a whole tree of processes, ended together
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -202,7 +159,7 @@ class _Steps:
         while time.monotonic() < self.deadline:
             with suppress(subprocess.TimeoutExpired):
                 return process.wait(LOOK)
-            rested, resting = resting, holder() if self.gives_way else ""
+            rested, resting = resting, holder()
             if resting:  # said at every look: a program may begin after the first
                 kill_trees(process.pid, signal.SIGSTOP)
                 if resting != rested:
@@ -239,11 +196,7 @@ class HorovodBuild(ChildProcess):
 
     def wait_ready(self, ending: threading.Event) -> None:
         assert self._process is not None, "started before"
-        waits = ""
         while not ending.is_set():
-            before, waits = waits, horovod.waits(horovod.folder())
-            if waits != before:
-                self.say(str(horovod.build()))
             with suppress(subprocess.TimeoutExpired):
                 if self._process.wait(LOOK) == 0:
                     return
@@ -262,7 +215,7 @@ def main() -> None:
         Path("/proc/self/autogroup").write_text(GENTLY[-1])
     failed = None
     try:
-        install(BESIDE, gives_way=True)
+        install()
     except WorkshopError as error:
         failed = str(error)
     compile_all(training(), GENTLY)  # which the installation has left out

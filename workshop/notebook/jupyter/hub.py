@@ -58,9 +58,6 @@ def configure(
             like = "an address like http://lab.example.org:8501, without a token or anything behind it"
             raise BadInput(f"dashboard should be {like}.")
         variables[DASHBOARD] = dashboard.rstrip("/")
-    for name, value, least in (("cores", cores, 0.1), ("idle", idle, 1), ("servers", servers, 1)):
-        if not least <= value < float("inf"):
-            raise BadInput(f"{name} is {value}; it should be a number from {least:g}.")
     spawner = c.Spawner
     spawner.cmd = COMMAND
     spawner.environment = variables | dict(environment or {})

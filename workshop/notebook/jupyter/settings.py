@@ -194,8 +194,7 @@ def prepare(say: Callable[[str], None]) -> None:
 
 # What JupyterLab calls the file of the workspace at /lab.
 FILE = "default-37a8.jupyterlab-workspace"
-NOTEBOOK_SHARE = 0.55  # of the width
-DASHBOARD_PANEL = "workshop-dashboard:dashboard"  # namespace and name of the panel, as the extension restores it
+LAYOUT = Path(__file__).with_name("layout.json")  # lab 0 on the left, the dashboard on the right
 
 
 def give_layout(folder: Path, root: Path) -> None:
@@ -204,36 +203,4 @@ def give_layout(folder: Path, root: Path) -> None:
     path = folder / FILE
     if (root / FIRST).is_file() and not path.exists():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        part = path.with_suffix(".part")  # JupyterLab can't read half a layout
-        part.write_text(json.dumps(_layout()), encoding="utf-8")
-        part.replace(path)
-
-
-def _layout() -> dict[str, Any]:
-    """The workspace as JupyterLab keeps it: lab 0 on the left, the dashboard on the right."""
-    opened = f"notebook:{FIRST}"
-
-    def tabs(widget: str) -> dict[str, Any]:
-        return {"type": "tab-area", "currentIndex": 0, "widgets": [widget]}
-
-    return {
-        "metadata": {"id": "default"},
-        "data": {
-            "layout-restorer:data": {
-                "main": {
-                    "current": opened,
-                    "dock": {
-                        "type": "split-area",
-                        "orientation": "horizontal",
-                        "sizes": [NOTEBOOK_SHARE, 1 - NOTEBOOK_SHARE],
-                        "children": [tabs(opened), tabs(DASHBOARD_PANEL)],
-                    },
-                },
-                "left": {"collapsed": True, "current": None, "visible": True, "widgets": []},
-                "right": {"collapsed": True, "current": None, "visible": True, "widgets": []},
-                "relativeSizes": [0, 1, 0],
-            },
-            opened: {"data": {"path": FIRST, "factory": "Notebook"}},
-            DASHBOARD_PANEL: {"data": {}},
-        },
-    }
+        shutil.copyfile(LAYOUT, path)

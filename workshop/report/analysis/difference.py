@@ -24,13 +24,6 @@ class Difference:
     words: str
 
 
-# How several ranks with the same kind of difference are told of: "ranks 0 to 7 …".
-_GROUPED: dict[str, str] = {
-    "place": "could run elsewhere than they were meant to",
-    "threads": "have threads that were seen outside of what their rank may use",
-}
-
-
 def difference(
     predicted_map: Mapping[str, Any] | None,
     measured_map: Mapping[str, Any] | None,
@@ -57,19 +50,15 @@ def difference(
 
 
 def sentences(differences: Sequence[Difference]) -> list[str]:
-    """A sentence for each difference; of many ranks that differ in the same way one for all, with an example."""
+    """A sentence for each difference; of many ranks that differ in the same way for the first few."""
     by_kind: dict[str, list[Difference]] = defaultdict(list)
     for difference in differences:
         by_kind[difference.kind].append(difference)
     lines = []
-    for kind, same_kind in by_kind.items():
-        if len(same_kind) <= FEW_RANKS or kind not in _GROUPED:
-            lines += [f"{words.capital(difference.words)}." for difference in same_kind[:FEW_RANKS]]
-            if len(same_kind) > FEW_RANKS:
-                lines.append(f"So it is with {len(same_kind) - FEW_RANKS} more ranks.")
-        else:
-            ranks = words.numbered("rank", [difference.rank for difference in same_kind])
-            lines.append(f"{words.capital(ranks)} {_GROUPED[kind]}: {same_kind[0].words}, for example.")
+    for same_kind in by_kind.values():
+        lines += [f"{words.capital(difference.words)}." for difference in same_kind[:FEW_RANKS]]
+        if len(same_kind) > FEW_RANKS:
+            lines.append(f"So it is with {len(same_kind) - FEW_RANKS} more ranks.")
     return lines
 
 
@@ -167,12 +156,8 @@ def aligned(predicted: Mapping[str, Any] | None, measured: Mapping[str, Any] | N
     if not predicted:
         return None
     predicted_hosts, measured_hosts = _together(predicted), _together(measured)
-    names = {host: host for host in predicted_hosts if host in measured_hosts}
     short = {host.partition(".")[0]: host for host in measured_hosts}
-    if len(short) == len(measured_hosts):
-        by_short_name = {host: short[label] for host in predicted_hosts if (label := host.partition(".")[0]) in short}
-        if len({*(by_short_name | names).values()}) == len(by_short_name | names):
-            names = by_short_name | names
+    names = {host: short[label] for host in predicted_hosts if (label := host.partition(".")[0]) in short}
     same_ranks = sorted(predicted_hosts.values()) == sorted(measured_hosts.values())
     if not names and (same_ranks or len(predicted_hosts) == len(measured_hosts) == 1):
         in_order = (sorted(hosts, key=hosts.__getitem__) for hosts in (predicted_hosts, measured_hosts))

@@ -154,10 +154,6 @@ def unit_words(box: Box, scale: Scale, threads_per_rank: int) -> list[dict[str, 
     ranks = unit.ranks[:STRIPES]
     stripe = box.width / len(ranks)
     wordy = stripe * scale.across > 58
-
-    def small(label: str) -> int:
-        return scale.font(15, 0.25, len(label), stripe)
-
     for position, rank in enumerate(ranks):
         x = box.x + (position + 0.5) * stripe
         colour = theme.text_on(theme.rank_colour(rank))
@@ -169,7 +165,8 @@ def unit_words(box: Box, scale: Scale, threads_per_rank: int) -> list[dict[str, 
                 theme.note(x, box.y + 0.55, NOT_MEANT, scale.font(15, 0.25, len(NOT_MEANT) + 1, stripe), colour)
             )
         elif wordy and 0 < unit.threads.get(rank, 0) <= threads_per_rank:
-            notes.append(theme.note(x, box.y + 0.55, threads, small(threads), colour))
+            size_here = scale.font(15, 0.25, len(threads), stripe)
+            notes.append(theme.note(x, box.y + 0.55, threads, size_here, colour))
     if len(unit.ranks) > STRIPES:
         notes.append(theme.note(middle, box.y + 0.57, f"and {len(unit.ranks) - STRIPES} more", size, theme.INK))
     return notes

@@ -4,11 +4,10 @@ one sees who waited for whom."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle
 from math import inf, isfinite
-from statistics import median
 from typing import Any
 
 import plotly.graph_objects as go
@@ -179,8 +178,6 @@ def task_stream(stream: Stream, phases: Sequence[str], start: float) -> go.Figur
 # Names of spans in the trace, with the phases whose looks they have.
 PHASES = {"input": "input", "compute": "compute", "wait": "wait", "exchange": "communicate", "update": "update"}
 STEPS = 8  # as many as can be told apart on a phone
-FEWEST_STEPS = 4  # that are drawn rather than some with a pause between them
-LONG = 1.5  # times as many median steps: a window as long as that holds a pause, or a step that is no usual one
 TOP = -0.75  # where the numbers of steps are, in rows
 NOTABLE = 0.02  # of a step: where every wait is shorter, no rank came last
 
@@ -204,8 +201,8 @@ class Span:
 
 def timeline(trace: Mapping[str, Any]) -> go.Figure:
     """Some steps of all ranks of a trace by `engine.training.trace`: a row for each rank, and for buckets of gradients.
-    As many steps are drawn as can be told apart, the first that follow each other without a pause and without one that
-    takes far longer than usual. A mark shows who came last to the exchange of a step."""
+    As many steps are drawn as can be told apart: those that follow each other in the shortest time, so without a pause.
+    A mark shows who came last to the exchange of a step."""
     events = [event for event in trace.get("traceEvents") or [] if event.get("ph") in ("X", "M")]
     names = {event["pid"]: event["args"]["name"] for event in events if event.get("name") == "process_name"}
     ranks = sorted(pid for pid, name in names.items() if name.startswith("rank "))
@@ -255,18 +252,9 @@ def _window(spans: Iterable[Span], ranks: int) -> list[int]:
         begins[span.step] = min(begins.get(span.step, inf), span.begin)
         ends[span.step] = max(ends.get(span.step, 0.0), span.end)
     steps = sorted(begins)
-    usual = LONG * median(ends[step] - begins[step] for step in steps)
     most = min(len(steps), max(min(STEPS, 1600 // (ranks * len(PHASES))), 2))
-
-    def length(window: list[int]) -> float:
-        return ends[window[-1]] - begins[window[0]]
-
-    def windows(count: int) -> Iterator[list[int]]:
-        return (steps[start : start + count] for start in range(len(steps) - count + 1))
-
-    every = (window for count in range(most, min(FEWEST_STEPS, most) - 1, -1) for window in windows(count))
-    shortest = min(windows(most), key=length)
-    return next((window for window in every if length(window) <= len(window) * usual), shortest)
+    windows = [steps[start : start + most] for start in range(len(steps) - most + 1)]
+    return min(windows, key=lambda window: round(ends[window[-1]] - begins[window[0]], 3))
 
 
 def _buckets(events: Iterable[Mapping[str, Any]], row: int, zero: float, end: float) -> list[Span]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -38,30 +37,22 @@ from workshop.store.tables import INSTRUCTOR
 log = logging.getLogger(__name__)
 
 
-ASKING = ThreadPoolExecutor(1, thread_name_prefix="predictions")  # asking takes a tenth of a second
-
-
 def prediction(run: RunRecord) -> Prediction | None:
-    """Where the mapper would put the ranks of a run that has a rank map; None while there is no answer yet. Returns at
-    once. The mapper is asked once for all runs of the same placement on the same machine."""
+    """Where the mapper would put the ranks of a run; None for one without a rank map. The mapper, which takes a tenth
+    of a second, is asked once for all runs of the same placement on the same machine."""
     hosts = {str(report["host"]) for report in (run.rank_map or {}).get("ranks") or []}
     if not run.machine or not hosts:
         return None
-    answer = _answer(dumps(run.placement), dumps(run.machine), len(hosts))
-    return answer.result() if answer.done() else None
+    return _answer(dumps(run.placement), dumps(run.machine), len(hosts))
 
 
 @lru_cache(maxsize=256)
-def _answer(placement: str, machine: str, hosts: int) -> Future[Prediction]:
-    return ASKING.submit(_ask, json.loads(placement), json.loads(machine), hosts)
-
-
-def _ask(placement: Mapping[str, Any], machine: Mapping[str, Any], hosts: int) -> Prediction:
+def _answer(placement: str, machine: str, hosts: int) -> Prediction:
     try:
-        where = Placement.parse(placement)
+        where = Placement.parse(json.loads(placement))
         if hosts > 1 and not where.hosts:
             raise BadInput("the placement doesn't name the hosts that it ran on.")
-        return mapper.predict(where, described(machine))
+        return mapper.predict(where, described(json.loads(machine)))
     except WorkshopError as error:
         return Prediction(note=f"No prediction: {error}")
     except Exception:
@@ -172,7 +163,7 @@ def machine(snapshot: Snapshot) -> list[Card]:
 
 
 def planned(snapshot: Snapshot) -> Prediction | None:
-    """The prediction for a run that waits, on its session's machine; None while there is none yet."""
+    """The prediction for a run that waits, on its session's machine."""
     session = snapshot.store.session(snapshot.run.session_id)
     return prediction(replace(snapshot.run, machine=session.machine, rank_map=session.rank_map))
 
@@ -206,7 +197,7 @@ LEGEND = "A dashed frame in a rank's colour is where it was meant to run; a dott
 
 
 def predicted(snapshot: Snapshot) -> list[Card]:
-    """The difference in words, and in a picture where there is one; nothing until the mapper has answered."""
+    """The difference in words, and in a picture where there is one."""
     run = snapshot.run
     answer = prediction(run)
     if answer is None:

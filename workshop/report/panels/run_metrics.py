@@ -151,7 +151,7 @@ ABOUT_THREADS = (
 def threads(snapshot: Snapshot) -> list[Card]:
     """Sentences on the threads, how many each rank has, and what each kind did."""
     censuses = snapshot.metric("threads", list)
-    if not censuses or not all(isinstance(census, Mapping) for census in censuses):
+    if not censuses or None in censuses:
         return []
     reports = (snapshot.run.rank_map or {}).get("ranks") or []
     cores = [len(report.get("cores") or []) for report in reports]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 from workshop.core import words
 from workshop.report.analysis.balance import Totals
@@ -72,14 +71,11 @@ class AllReduceCurve:
 
 
 def curves(metrics: Mapping[str, Any], ranks: int) -> list[AllReduceCurve]:
-    """The curves of a run; empty where it measured none, or says so in no form that can be read."""
-    sizes, seconds = metrics.get("sizes"), metrics.get("seconds")
-    if not isinstance(sizes, Sequence) or not isinstance(seconds, Mapping):
-        return []
+    """The curves of a run; empty where it measured none."""
     return [
-        AllReduceCurve(method, tuple(sizes[: len(took)]), tuple(took), ranks)
-        for method, took in seconds.items()
-        if isinstance(took, Sequence) and took and all(_positive(value) for value in took)
+        AllReduceCurve(method, tuple(metrics["sizes"][: len(took)]), tuple(took), ranks)
+        for method, took in metrics.get("seconds", {}).items()
+        if took
     ]
 
 
@@ -90,7 +86,7 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
         return {}
     chosen = by_method.get("own") or by_method.get("latency") or next(iter(by_method.values()))
     others = [curve for curve in by_method.values() if curve.method in NAMES and curve.sizes == chosen.sizes]
-    left_out, algorithms = _mapping(metrics, "left_out"), _mapping(metrics, "algorithms")
+    left_out, algorithms = metrics.get("left_out") or {}, metrics.get("algorithms") or {}
     link, memory = metrics.get("link_bandwidth"), metrics.get("memory_bandwidth")
     return {
         "chosen": chosen,
@@ -100,15 +96,15 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
             for curve in others
             if curve is not chosen
         ],
-        "of_link": chosen.bus[-1] / link if _positive(link) else None,
-        "of_memory": chosen.bus[-1] / memory if _positive(memory) else None,
+        "of_link": chosen.bus[-1] / link if link else None,
+        "of_memory": chosen.bus[-1] / memory if memory else None,
         "left_out": [{"name": NAMES.get(name, name), "why": why} for name, why in left_out.items()],
         "algorithms": [
             {"name": NAMES.get(name, name), "by_size": by_size(chosen.sizes, names)}
             for name, names in algorithms.items()
             if name != "barrier"
         ],
-        "disturbed": _disturbed(_mapping(metrics, "spread"), by_method.values()),
+        "disturbed": _disturbed(metrics.get("spread") or {}, by_method.values()),
     }
 
 
@@ -118,15 +114,8 @@ def _disturbed(spreads: Mapping[str, Any], measured: Iterable[AllReduceCurve]) -
         {"spread": spread, "name": curve.name, "message": message(size), "seconds": took}
         for curve in measured
         for spread, size, took in zip(spreads.get(curve.method) or (), curve.sizes, curve.seconds, strict=False)
-        if _positive(spread)
     ]
     return max(spread_messages, key=lambda candidate: candidate["spread"], default=None)
-
-
-def _mapping(metrics: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A metric that earlier versions may have told in another form."""
-    metric = metrics.get(name)
-    return metric if isinstance(metric, Mapping) else {}
 
 
 def by_size(sizes: Sequence[int], chosen: Sequence[Sequence[str]]) -> str:
@@ -151,7 +140,3 @@ def message(count: int) -> str:
 def rate(bytes_per_second: float) -> str:
     """A bandwidth: 3.61 GB/s."""
     return f"{words.size(bytes_per_second)}/s"
-
-
-def _positive(value: Any) -> TypeGuard[float]:
-    return isinstance(value, int | float) and math.isfinite(value) and value > 0

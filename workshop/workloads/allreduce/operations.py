@@ -18,9 +18,6 @@ import numpy as np
 from mpi4py import MPI
 from numpy.typing import NDArray
 
-from workshop.core.errors import BadInput
-from workshop.core.memory import Gauge
-from workshop.core.memory import size as in_words
 from workshop.engine import message_counts
 from workshop.workloads.allreduce import NUMBER, PAIRS
 
@@ -70,21 +67,6 @@ def buffers(name: str, size: int, rank: int, ranks: int) -> tuple[Floats, Floats
     return np.resize(pattern, sent), np.full(received, 0, np.float32)
 
 
-def check_memory(comm: Any, name: str, size: int) -> None:
-    """Refuse arrays for which a host has no memory. Collective; raises BadInput on all ranks."""
-    rank, ranks = comm.Get_rank(), comm.Get_size()
-    needed, room = sum(lengths(name, size, rank, ranks)) * NUMBER, Gauge().tightest().available
-    host = comm.Split_type(MPI.COMM_TYPE_SHARED)
-    needed = host.allreduce(needed) * 2  # with the copies that MPIs make
-    message_counts.free(host)
-    needed, room = max(comm.allgather((needed, room)), key=lambda both: both[0] - both[1])
-    if needed > room:
-        raise BadInput(
-            f"{name} of {in_words(size)} needs {in_words(needed)} of memory on a host with {in_words(room)} free; "
-            "take a smaller largest message."
-        )
-
-
 def collective(name: str, comm: Any, sent: Floats, received: Floats) -> Call:
     """One call of a collective on these arrays; a broadcast replaces `sent` on all ranks but 0."""
     if name == "reduce_scatter":
@@ -131,9 +113,8 @@ def measure(comm: Any, name: str, size: int, repeats: int, budget: float) -> Tim
     """Time an operation of `size` bytes, of two ranks those with the lowest and the highest number.
 
     There are at least `repeats` iterations, and as many more as take `budget` seconds. Collective, the same on all
-    ranks. Raises BadInput for arrays that are too large.
+    ranks.
     """
-    check_memory(comm, name, size)
     rank, last, pair = comm.Get_rank(), comm.Get_size() - 1, name in PAIRS
     team = comm.Split(MPI.UNDEFINED if pair and 0 < rank < last else 0, rank)
     timing = None

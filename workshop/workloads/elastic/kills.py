@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -69,10 +68,5 @@ def check_kills(kills: Sequence[Kill], ranks: int, steps: int, restarts: bool) -
                 f"kill names step {kill.step}, but this run has {words.count(steps, 'step')}; name an earlier one, or "
                 "take more epochs."
             )
-    if restarts:
-        return
-    (rank, count), *_ = [*Counter(kill.rank for kill in kills).most_common(1), (0, 0)]
-    if count > 1:
-        raise BadInput(f"kill names rank {rank} twice; name each rank once.")
-    if kills and len(kills) >= ranks:
+    if len({kill.rank for kill in kills}) >= ranks and not restarts:
         raise BadInput(f"kill names all {words.count(ranks, 'rank')}, so none would go on; leave one out.")

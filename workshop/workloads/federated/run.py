@@ -214,6 +214,4 @@ class Federation:
         }
         if self.reached is not None:
             metrics["model_digest"] = hashlib.sha256(self.reached.tobytes()).hexdigest()
-        if self.task.notices:
-            metrics["notices"] = list(self.task.notices)
         return metrics

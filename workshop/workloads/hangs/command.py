@@ -102,10 +102,7 @@ class Watch:
         stall = {"HOROVOD_STALL_CHECK_TIME_SECONDS": str(math.ceil(self.after))}  # Horovod says who lacks a tensor
         variables = {TAG: self.tag, recorder.FOLDER: str(self.folder), "PYTHONPATH": path}
         environment = {**stall, **os.environ, **variables}
-        try:
-            program = subprocess.Popen(self.command, env=environment)
-        except OSError as error:
-            raise BadInput(f"{self.command[0]} can't be started ({error.strerror}); give a program.") from None
+        program = subprocess.Popen(self.command, env=environment)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the program's
         sampler = Sampler(program.pid, self.folder)
         progress, lines, reported = sampler.progress(), tuple[str, ...](), set[tuple[object, ...]]()

@@ -56,7 +56,7 @@ class WatchExample:
 
 
 def examples(folder: str = "hangs") -> dict[str, WatchExample]:
-    """The programs of a folder, hangs or good, by name. Raises BadInput for one whose comments are incomplete."""
+    """The programs of a folder, hangs or good, by name."""
     paths = sorted((config.labs_folder() / FOLDER / folder).glob("*.py"))
     return {path.stem: _example(path) for path in paths}
 
@@ -73,11 +73,8 @@ def _example(path: Path) -> WatchExample:
     text = path.read_text()
     comments = dict(_COMMENT.findall(text))
     title = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
-    try:
-        ranks = tuple(int(number) for number in comments.get("Ranks", "").split(",") if number.strip())
-        return WatchExample(path.stem, path, title, int(comments["Ranks to start"]), comments.get("Kind", ""), ranks)
-    except (KeyError, ValueError):
-        raise BadInput(f"{path} needs the comments # Ranks to start: NUMBER and # Ranks: NUMBER, NUMBER.") from None
+    ranks = tuple(int(number) for number in comments.get("Ranks", "").split(",") if number)
+    return WatchExample(path.stem, path, title, int(comments["Ranks to start"]), comments.get("Kind", ""), ranks)
 
 
 def failures(cores: int, hosts: Sequence[Host], mpis: Collection[str]) -> Sequence[Failure]:

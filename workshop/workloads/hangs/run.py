@@ -88,13 +88,14 @@ def watch(
             start_new_session=True, stdin=subprocess.PIPE, stdout=output, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         try:
-            for seconds in (after + PATIENCE if example.kind else PROGRAM_SECONDS, PROGRAM_SECONDS):
-                if _ended(process, seconds, stopped):
-                    break
+            until = time.monotonic() + (after + PATIENCE if example.kind else PROGRAM_SECONDS)
+            while process.poll() is None and time.monotonic() < until and not stopped():
+                time.sleep(EVERY)
+            if process.poll() is None:
                 os.killpg(process.pid, signal.SIGINT)
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(STOPPED if stopped() else PROGRAM_SECONDS)
                 if stopped():
-                    with suppress(subprocess.TimeoutExpired):
-                        process.wait(STOPPED)
                     return []
         finally:
             process.kill()  # what it has started ends with it
@@ -108,13 +109,3 @@ def watch(
         if document["exit_code"] and not document["ended"] and not example.kind:
             raise WorkshopError(f"{example.name} has failed with exit code {document['exit_code']}; run it by itself.")
         return list(document["diagnoses"])
-
-
-def _ended(process: subprocess.Popen[bytes], seconds: float, stopped: Callable[[], bool]) -> bool:
-    """Whether the process ends within these seconds, and before a stop is asked for."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until and not stopped():
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(EVERY)
-            return True
-    return False

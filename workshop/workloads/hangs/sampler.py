@@ -191,9 +191,8 @@ def look(rank: int, pid: int, history: tuple[Call, ...] = ()) -> RankState:
         return state("unknown", _where(_frames(pid, native=False)[0]), detail=hidden)
     try:
         does, detail = _activity(pid)
-    except (OSError, psutil.Error, ValueError) as error:
-        other = isinstance(error, PermissionError)
-        return state("unknown", detail="its process belongs to another user" if other else "its process has just ended")
+    except (OSError, psutil.Error, ValueError):
+        return state("unknown", detail="its process has just ended")
     frames, fault = _frames(pid)
     python, where = [frame for frame in frames if PYTHON.search(frame["filename"] or "")], _where(frames)
     for frame in frames:
@@ -284,7 +283,5 @@ def _dump(pid: int, native: bool = True) -> tuple[list[dict[str, Any]], str]:
             return json.loads(done.stdout), ""
     except subprocess.TimeoutExpired:
         return [], f"py-spy had no answer within {PATIENCE:.0f} s"
-    except (OSError, ValueError) as error:
-        return [], f"py-spy can't be run ({error})"
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     return [], f"py-spy says: {lines[0][:200]}" if lines else "py-spy can't see it"

@@ -78,7 +78,7 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
     if ctx.rank == 0:
         ctx.artifact(RECOVERED, draw_pairs(np.concatenate([each for _, _, each in gathered])), "image/png")
     all_results = [result for rank_results, _, _ in gathered for result in rank_results]
-    metrics = {
+    return {
         "data": images.words,
         "data_digest": images.digest,
         "train_images": len(images.train_labels),
@@ -90,7 +90,6 @@ def run(ctx: RankContext, params: InversionParams) -> Mapping[str, Any]:
         "labels_right": sum(right for _, right, _ in gathered),
         "seconds": seconds,
     }
-    return metrics | ({"notices": [images.notice]} if images.notice else {})
 
 
 def draw_pairs(pairs: NDArray[np.float32]) -> bytes:

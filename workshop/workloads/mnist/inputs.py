@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workshop.core.errors import BadInput
@@ -13,7 +12,7 @@ from workshop.core.forms import EARLIER, is_run_number
 from workshop.engine.training import checkpoint
 from workshop.extension import Artifacts
 from workshop.workloads.mnist.data import images
-from workshop.workloads.mnist.data.places import ordinary
+from workshop.workloads.mnist.data.places import at
 
 if TYPE_CHECKING:
     from workshop.workloads.mnist import MnistParams
@@ -51,20 +50,10 @@ def _earlier_input(params: MnistParams, artifacts: Artifacts, name: str) -> byte
         return None
 
 
-def _read(path: str, right: str) -> bytes:
-    """The bytes of a file that a param names. Raises BadInput."""
-    try:
-        return ordinary(Path(path).expanduser(), path, right)
-    except OSError as error:
-        raise BadInput(f"{path} can't be read ({error.strerror}); {right}.") from error
-    except (RuntimeError, ValueError) as error:  # an unknown ~user; a null character
-        raise BadInput(f"{path!r} is no path ({str(error).rstrip('.')}); {right}.") from error
-
-
 def _model(path: str) -> bytes:
     """A file that Keras has saved: a ZIP archive with the model's configuration. The ranks check its contents."""
     right = "it should be cnn, dense or a file saved by model.save('name.keras')"
-    data = _read(path, right)
+    data = at(path).data
     try:
         names = zipfile.ZipFile(io.BytesIO(data)).namelist()
     except zipfile.BadZipFile:
@@ -84,7 +73,7 @@ def _checkpoint(params: MnistParams, artifacts: Artifacts) -> dict[str, bytes]:
         data, read, notice = checkpoint.newest_whole(lambda file: artifacts(run, file), f"of run {run}")
     else:
         name = params.resume
-        data = _read(params.resume, "give a run's number, or the checkpoint.npz that a run has kept")
+        data = at(params.resume).data
         read = checkpoint.unpack(data, name)
     if read.progress["epoch"] >= params.epochs:
         raise BadInput(

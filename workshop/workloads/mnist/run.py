@@ -102,7 +102,7 @@ class MnistTraining:
         self.score: MnistScore | None = None
         self.resumed_at = update
         damage = ctx.inputs.get(checkpoint.NOTICE, b"").decode()
-        self.notices = [notice for notice in (self.images.notice, damage) if notice]
+        self.notices = [damage] if damage else []
         self.memory = training_run.Resident(ctx)
         self.diverged = False
         if ctx.rank == 0:

@@ -155,7 +155,6 @@ class OpenFLResults:
             "rounds": self.number,
             "seconds_per_round": seconds,
             "images_per_second": self.images / seconds,
-            "notices": list(self.task.notices),
             **self.lists,
         }
         if self.task.look is not None:

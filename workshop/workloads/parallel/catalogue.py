@@ -128,13 +128,12 @@ class ConvolutionalNetwork:
         return []
 
 
-def resnet50(size: int = 224) -> list[tuple[int, int, int, int, int]]:
-    """ResNet-50 (He et al., arXiv:1512.03385, table 1), with its last layer as a convolution of one pixel."""
-    side = size // 2
-    rows = [(side, side, 3, 64, 7)]
-    inputs, side = 64, size // 4
+def resnet50() -> list[tuple[int, int, int, int, int]]:
+    """ResNet-50 for 224 × 224 pixels (He et al., arXiv:1512.03385, table 1), with its last layer as a convolution of
+    one pixel."""
+    rows, inputs = [(112, 112, 3, 64, 7)], 64
     for stage, (blocks, width) in enumerate(((3, 64), (4, 128), (6, 256), (3, 512))):
-        side = size // 4 >> stage
+        side = 56 >> stage
         for block in range(blocks):
             if block == 0:
                 rows.append((side, side, inputs, 4 * width, 1))

@@ -25,18 +25,11 @@ def failures(cores: int = 1, hosts: Sequence[Host] = (), mpis: Collection[str] =
 
 @cache
 def _read() -> tuple[Failure, ...]:
-    entries = yaml.safe_load(Path(__file__).with_name("failures.yaml").read_text(encoding="utf-8"))
-    return tuple(map(_failure, entries))
-
-
-def _failure(entry: dict[str, Any]) -> Failure:
-    placement = Placement(ranks=entry.pop("ranks", 2), oversubscribe=True, threads=1)
-    return Failure(workload="parallel", broken=placement, fixed=placement, **entry)
-
-
-def failure_of(fault: object) -> Failure | None:
-    """Return the failure that a run with this `fault` shows; None where nothing is broken on purpose."""
-    return next((failure for failure in _read() if failure.broken_params.get("fault") == fault), None)
+    every = []
+    for entry in yaml.safe_load(Path(__file__).with_name("failures.yaml").read_text(encoding="utf-8")):
+        placement = Placement(ranks=entry.pop("ranks", 2), oversubscribe=True, threads=1)
+        every.append(Failure(workload="parallel", broken=placement, fixed=placement, **entry))
+    return tuple(every)
 
 
 # Largest relative differences from one process that rounding explains. Adam divides by the size of a gradient, so a
@@ -47,14 +40,15 @@ TOLERANCES: Mapping[str, float] = {"float64": 1e-9, "float32": 0.1}
 def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
     """All of them; None for what the run doesn't tell."""
     metrics, params = facts.metrics, facts.run.params
-    precision = str(params.get("precision", "float64"))
+    precision, fault = str(params.get("precision", "float64")), params.get("fault", "none")
+    faults = {failure.broken_params["fault"]: failure for failure in _read() if "fault" in failure.broken_params}
     work = [float(seconds) for seconds in metrics.get("rank_seconds") or []]
     ledgers: Sequence[Mapping[str, int]] = metrics.get("memory_counted") or []
     largest = max(range(len(ledgers)), key=lambda rank: sum(ledgers[rank].values()), default=0)
     ledger = ledgers[largest] if ledgers else {}
     most_used = max(ledger, key=lambda name: ledger[name], default="")
     return {
-        "fault": failure_of(params["fault"]) if params.get("fault", "none") != "none" else None,
+        "fault": faults.get(fault),
         "precision": precision,
         "tolerance": TOLERANCES[precision],
         "calls": sum(count for rank in metrics.get("traffic") or [] for count, _ in rank.values()),

@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from workshop.core import words
+from workshop.report.cards import Part, line, paragraph, table
 from workshop.report.figures import marks, theme
 from workshop.workloads.parallel.schedules import WORK, StageSpan
 
@@ -34,8 +35,6 @@ NUMBERED = 200  # spans that can have the number of their micro-batch on them
 def timeline(spans: Sequence[StageSpan]) -> go.Figure:
     """A row for each stage: its work with the number of the micro-batch, sends, and receives, in which it waits. Empty
     places are idle. One slider steps through the work, the other one follows a micro-batch through the stages."""
-    if not spans:
-        return theme.nothing_yet("There is no pipeline in this cut")
     stages = 1 + max(span.stage for span in spans)
     begin, end = min(span.begin for span in spans), max(span.end for span in spans)
     by_kind = {kind: [span for span in spans if span.instruction.kind == kind] for kind in LOOKS}
@@ -136,13 +135,15 @@ def rule(ledgers: Mapping[str, Mapping[str, int]]) -> go.Figure:
 
 def memory(ledgers: Sequence[Mapping[str, int]]) -> go.Figure:
     """Stacked bars of each rank's memory by use."""
-    if not ledgers:
-        return theme.nothing_yet("No memory is known yet")
     parts = {use: [ledger.get(use, 0) / 1e6 for ledger in ledgers] for use in USES}
     return marks.stacked([f"rank {rank}" for rank in range(len(ledgers))], parts, USES, "MB")
 
 
-def kind_words(kind: str, calls: int, size: float) -> list[str]:
-    """A row of a table of traffic: the axis and kind, calls, bytes."""
-    axis, _, what = kind.partition(" ")
-    return [axis, what, words.quantity(calls), words.size(size)]
+def traffic(kinds: Mapping[str, Sequence[int]], about: str) -> tuple[Part, ...]:
+    """A table of calls and bytes by axis and kind, such as "data all-reduce", with a line `about` it."""
+    if not kinds:
+        return (paragraph(line("Nothing: one rank has all of it.")),)
+    rows = [
+        [*kind.split(" ", 1), words.quantity(calls), words.size(size)] for kind, (calls, size) in sorted(kinds.items())
+    ]
+    return paragraph(line(about, tone="about")), table(["Axis", "Kind", "Calls", "Bytes"], rows)

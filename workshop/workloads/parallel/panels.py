@@ -47,20 +47,11 @@ def traffic(snapshot: Snapshot) -> list[Card]:
     ranks = snapshot.metric("traffic", list)
     if not ranks:
         return []
-    totals: dict[str, tuple[int, int]] = {}
-    for rank in ranks:
-        for kind, (calls, size) in rank.items():
-            before = totals.get(kind, (0, 0))
-            totals[kind] = before[0] + calls, before[1] + size
-    rows = [figures.kind_words(kind, calls, size) for kind, (calls, size) in sorted(totals.items())]
+    kinds = {kind for rank in ranks for kind in rank}
+    totals = {kind: [sum(rank.get(kind, (0, 0))[place] for rank in ranks) for place in (0, 1)] for kind in kinds}
     size, calls = (snapshot.metric(name, int) or 0 for name in ("bytes_difference", "calls_difference"))
     differs = f"The ranks counted {words.size(size)} and {words.count(calls, 'call')} more or fewer in all steps."
-    agreement = differs if size or calls else FORMULA
-    if not rows:
-        return [
-            Card("traffic", "What a step exchanges", (paragraph(line("Nothing: one rank has all of it.")),), half=True)
-        ]
-    parts = (paragraph(line(agreement, tone="about")), table(["Axis", "Kind", "Calls", "Bytes"], rows))
+    parts = figures.traffic(totals, differs if size or calls else FORMULA)
     return [Card("traffic", "What a step exchanges", parts, half=True)]
 
 

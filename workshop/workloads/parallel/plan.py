@@ -124,11 +124,8 @@ def _traffic(plans: Sequence[CutTraining]) -> Card:
     total = Exchanges()
     for plan in plans:
         total += plan.expected_traffic()
-    rows = [figures.kind_words(kind, calls, size) for kind, (calls, size) in total.as_json().items()]
-    if not rows:
-        return Card("plan-traffic", "What a step exchanges", (paragraph(line("Nothing: one rank has all of it.")),))
-    all_ranks = paragraph(line(f"All ranks together, in one step: {words.size(total.total)}.", tone="about"))
-    return Card("plan-traffic", "What a step exchanges", (all_ranks, table(["Axis", "Kind", "Calls", "Bytes"], rows)))
+    about = f"All ranks together, in one step: {words.size(total.total)}."
+    return Card("plan-traffic", "What a step exchanges", figures.traffic(total.as_json(), about))
 
 
 def _memory(plans: Sequence[CutTraining]) -> Card:

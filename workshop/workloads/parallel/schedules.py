@@ -168,14 +168,8 @@ def written(streams: Streams) -> str:
     )
 
 
-def fixed(seconds: Mapping[Work, float]) -> Callable[[Instruction], float]:
-    """The same time for each kind of work on all stages."""
-    times = {str(kind): duration for kind, duration in seconds.items()}
-    return lambda instruction: times[instruction.kind]
-
-
-def simulate(streams: Streams, seconds: Callable[[Instruction], float], message: float = 0.0) -> list[StageSpan]:
-    """When each stage does what, if work takes `seconds` and a message `message`. Raises BadInput where the schedule
+def simulate(streams: Streams, seconds: Callable[[Instruction], float]) -> list[StageSpan]:
+    """When each stage does what, if work takes `seconds` and a message no time. Raises BadInput where the schedule
     stands still, with the instructions that wait."""
     clocks, places = [0.0] * len(streams), [0] * len(streams)
     sent: dict[tuple[str, int, int], float] = {}  # when a message arrives
@@ -193,7 +187,7 @@ def simulate(streams: Streams, seconds: Callable[[Instruction], float], message:
                         break
                     clocks[stage] = max(begin, sent.pop(key))
                 elif instruction.kind == "send":
-                    sent[key] = begin + message
+                    sent[key] = begin
                 else:
                     clocks[stage] = begin + seconds(instruction)
                 spans.append(StageSpan(stage, instruction, begin, clocks[stage]))

@@ -8,7 +8,7 @@ from typing import Any
 
 from workshop.core.words import quantity, size
 from workshop.report.analysis.balance import Totals
-from workshop.report.analysis.findings import Facts
+from workshop.report.analysis.findings import Facts, percent
 from workshop.report.cards import Card, figure, line, paragraph, table
 from workshop.report.figures import marks, theme
 from workshop.report.snapshot import Panel, Snapshot
@@ -37,16 +37,12 @@ def facts(facts: Facts, totals: Totals) -> dict[str, Any]:
     return {"narrow": metrics["formats"]["int8"], "exact": metrics["formats"]["fp32"], "instructions": instructions}
 
 
-def _share(value: float) -> str:
-    return quantity(100 * value, "%")
-
-
 def table_of_formats(snapshot: Snapshot) -> list[Card]:
     """A table of the formats, their meaning and their measured figures; nothing before the end."""
     rows = []
     for name, row in (snapshot.metric("formats", Mapping) or {}).items():
         accuracy, speed = row["accuracy"], row["images_per_second"]
-        shares = ["not trained" if accuracy is None else _share(accuracy), _share(row["agreement"])]
+        shares = ["not trained" if accuracy is None else percent(accuracy), percent(row["agreement"])]
         errors = [quantity(row["mean_error"]), quantity(row["error"])]
         rows.append(
             [*FORMATS[name][:4], *shares, *errors, size(row["bytes"]), quantity(speed) if speed else "not measured"]

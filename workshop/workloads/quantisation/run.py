@@ -61,7 +61,7 @@ def run(ctx: RankContext, params: QuantisationParams) -> Mapping[str, Any]:
     exact, int8 = formats["fp32"], formats["int8"]
     return about | {
         "parameters": int(model.count_params()),
-        "calibration": params.calibration,
+        "calibration": len(calibration),
         "evaluated": len(images),
         "formats": formats,
         "fp32_accuracy": exact["accuracy"],

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from workshop.core.errors import BadInput
-from workshop.engine.context import RankContext, library
+from workshop.engine.context import RankContext
 from workshop.mpi import daal
-from workshop.workloads.regression.moments import SAMPLE, Floats, Moments, Rows, centred, check
+from workshop.workloads.regression.moments import SAMPLE, Floats, Moments, Rows, centred
 
-EPS = float(np.finfo(float).eps)
 DEPENDENT = 1e-10  # part of a feature's variance that no other feature explains; with less, few digits would be right
 
 
@@ -42,10 +41,8 @@ def fit(ctx: RankContext, blocks: Iterable[Rows], penalty: float = 0.0) -> Regre
 
     `blocks` are this rank's features X (n, p) and targets y (n,); each is seen once, and a block may be empty.
 
-    Raises BadInput, on all ranks alike: for a negative penalty, numbers that are not finite, no more rows than
-    features, and features that depend on each other.
+    Raises BadInput, on all ranks alike, for features that depend on each other.
     """
-    check(penalty, np.inf, 1)
     stream = iter(blocks)
     features, targets = next(stream)
     sums = add_up(ctx, _sample(features, targets))
@@ -56,10 +53,8 @@ def fit(ctx: RankContext, blocks: Iterable[Rows], penalty: float = 0.0) -> Regre
         with ctx.phase("compute"):
             moments.add(features, targets)
     packed = add_up(ctx, moments.packed())
-    _check_finite(ctx, packed, moments)
     products, distances, rows = centred(packed)
     means = distances + moments.pivot
-    _check_solvable(products, means, rows, penalty)
     coefficients = solve(products, penalty)
     return RegressionFit(
         coefficients,
@@ -93,7 +88,7 @@ def solve(products: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:
     if failed or unexplained[number] < DEPENDENT:
         raise BadInput(
             f"The matrix is singular: feature {number} depends on the other features, at least to within rounding; "
-            "leave it out, or take a larger ridge penalty."
+            "take more rows, or a larger ridge penalty."
         )
     solution, _ = lapack.dpotrs(factor, products[:-1, -1] / scale)
     return np.asarray(solution / scale)
@@ -113,46 +108,7 @@ def _sample(features: Floats, targets: Floats) -> NDArray[np.float64]:
     return np.concatenate([*some, [len(targets[:SAMPLE])]])
 
 
-def _check_finite(ctx: RankContext, packed: NDArray[np.float64], moments: Moments) -> None:
-    """Raises BadInput, on all ranks, where a number of all ranks' packed moments is not finite."""
-    if not np.isfinite(packed).all():
-        rank, row = next(
-            ((rank, row) for rank, row in enumerate(ctx.comm.allgather(moments.bad_row)) if row is not None),
-            (0, 0),
-        )
-        raise BadInput(
-            f"Row {row} of rank {rank} has a number that is not finite (NaN) or too large to be squared; leave such "
-            "rows out, or replace the number."
-        )
-
-
-def _check_solvable(products: NDArray[np.float64], means: NDArray[np.float64], rows: float, penalty: float) -> None:
-    """Raises BadInput for no more rows than features, and for a feature that is constant, where there is no penalty."""
-    features = len(products) - 1
-    check(penalty, rows, features)
-    rounding = rows * np.square(4 * EPS * means[:-1])
-    constant = np.flatnonzero(np.diag(products)[:-1] <= rounding)
-    if len(constant) and not penalty:
-        raise BadInput(
-            f"The matrix is singular: feature {constant[0]} is the same in every row; leave it out, or take a ridge "
-            "penalty above 0."
-        )
-
-
 Coefficients = tuple[NDArray[np.float64], float]  # (p,), and the intercept
-
-
-def load_daal4py(ctx: RankContext, rows: int, instead: str) -> Any:
-    """daal4py, ready for this rank's rows. Collective. Raises BadInput, on all ranks alike, where it can't be used;
-    `instead` is the backend to choose then."""
-    from mpi4py import MPI
-
-    package = daal.load(library(), instead)
-    if ctx.comm.allreduce(rows, op=MPI.MIN) < 1:
-        raise BadInput(
-            f"daal4py needs a row on every rank, and some have none; take fewer ranks, or choose the backend {instead}."
-        )
-    return package
 
 
 def fit_daal4py(package: Any, features: Floats, targets: Floats, penalty: float, distributed: bool) -> Coefficients:

@@ -12,7 +12,6 @@ from numba import njit
 from numpy.typing import DTypeLike, NDArray
 from scipy.linalg.blas import dsyrk
 
-from workshop.core.errors import BadInput
 from workshop.engine.data import blocks
 
 BLOCK = 8192  # rows that one seed makes
@@ -57,7 +56,6 @@ NARROW = 32  # features up to which the compiled kernel is faster than BLAS
 ROWS = 512  # that BLAS multiplies at once
 VECTOR = 8  # columns that BLAS computes together
 SAMPLE = 1000  # rows of each rank whose mean is the pivot
-LARGEST = 1e150  # numbers up to this can be squared and added
 BUFFER = 128  # rows of the buffer of `add_products`
 
 # Loops over rows, compiled by Numba for one core: BLAS is slow for the products of few columns.
@@ -118,15 +116,12 @@ class Moments:
     """Products of the columns of [X - pivot, y - pivot, 1], which hold X'X, X'y, y'y, the sums and the count.
 
     The pivot (p + 1,) is a place among the rows, the same on all ranks, so that centring what is added up here loses no
-    digits where means are large. Products are float64, whatever the rows' precision. `bad_row` is the number of the
-    first row with a number that can't be squared and added, among the rows that were added here.
+    digits where means are large. Products are float64, whatever the rows' precision.
     """
 
     def __init__(self, pivot: NDArray[np.float64]) -> None:
         self.pivot = pivot
         self.products = np.zeros((len(pivot) + 1, len(pivot) + 1), order="F")  # upper triangle
-        self.rows = 0
-        self.bad_row: int | None = None
 
     def add(self, features: Floats, targets: Floats) -> None:
         """Add rows: features (n, p) and targets (n,)."""
@@ -145,10 +140,6 @@ class Moments:
                 # The transposed view is the matrix by columns, as BLAS reads it without a copy.
                 products = dsyrk(1.0, part.T, beta=1.0, c=products, overwrite_c=True)
             self.products += products[:columns, :columns]
-        if self.bad_row is None and not np.isfinite(self.products).all():
-            usable = (np.abs(features) < LARGEST).all(axis=1) & (np.abs(targets) < LARGEST)
-            self.bad_row = None if usable.all() else self.rows + int(np.argmin(usable))
-        self.rows += len(features)
 
     def packed(self) -> NDArray[np.float64]:
         """The upper triangle in one array, ((p + 2) (p + 3) / 2,), which one all-reduce adds up."""
@@ -170,17 +161,6 @@ def centred(packed: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[n
     rows = float(products[-1, -1])
     means = products[:-1, -1] / max(rows, 1)
     return products[:-1, :-1] - rows * np.outer(means, means), means, rows
-
-
-def check(penalty: float, rows: float, features: int) -> None:
-    """Raises BadInput where a regression has no single solution, whatever the rows hold."""
-    if not penalty >= 0:
-        raise BadInput(f"The ridge penalty is {penalty:g}; take 0 or a positive number.")
-    if features >= rows and not penalty:
-        raise BadInput(
-            f"There are {features} features, but {rows:.0f} rows; take at least {features + 1} rows, or a ridge "
-            "penalty above 0."
-        )
 
 
 def compile_kernels() -> None:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workshop.engine.context import RankContext
+from workshop.engine.context import RankContext, library
 from workshop.engine.data import shard
+from workshop.mpi import daal
 from workshop.workloads.regression import INSTEAD, RegressionParams
 from workshop.workloads.regression import fit as regression_fit
 from workshop.workloads.regression.fit import RegressionFit, fit
@@ -91,11 +92,11 @@ def _backend(
     """A fit of these rows by the backend. daal4py tells neither R² nor the bytes of its messages: NaN and 0."""
     if params.backend == INSTEAD:
         return lambda: fit(ctx, [(features, targets)], params.penalty)
-    library = regression_fit.load_daal4py(ctx, len(features), INSTEAD)
+    package = daal.load(library(), INSTEAD)
 
     def fit_once() -> RegressionFit:
         with ctx.phase("compute"):
-            coefficients = regression_fit.fit_daal4py(library, features, targets, params.penalty, distributed=True)
+            coefficients = regression_fit.fit_daal4py(package, features, targets, params.penalty, distributed=True)
         return RegressionFit(*coefficients, math.nan, params.rows, 0)
 
     return fit_once

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from workshop.cli import common
-from workshop.core import words, yaml_files
+from workshop.core import words
 from workshop.core.errors import BadInput
 
 if TYPE_CHECKING:
@@ -45,17 +45,17 @@ Workers = Annotated[str, typer.Option("--predict", metavar="N,N,…", help="Numb
 
 @app.command()
 def fit(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A CSV file with the columns workers and rate.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", exists=True, dir_okay=False, help="A CSV file, columns workers and rate."),
+    ],
     predict: Workers = "",
     as_json: common.JSON = False,
 ) -> None:
     """Fit a curve of at least two points, and predict rates. Intervals of 90 % are given."""
     from workshop.workloads.scale import regression
 
-    data = yaml_files.read_bytes(
-        file, regression.LARGEST, f"{file} is too large for a curve; it has a line for a point."
-    )
-    curve = regression.read_curve(data.decode(errors="replace"), file.name)
+    curve = regression.read_curve(file.read_text(encoding="utf-8-sig", errors="replace"), file.name)
     fitted = regression.fit(curve, _counts(predict, "--predict"))
     if as_json:
         common.answer(asdict(fitted))
@@ -65,12 +65,10 @@ def fit(
 
 def _counts(text: str, option: str) -> list[int]:
     """Numbers of workers from words such as 64,256. Raises BadInput."""
-    counts = []
-    for word in filter(None, (part.strip() for part in text.split(","))):
-        if not (word.isascii() and word.isdigit() and len(word) < 12):
-            raise BadInput(f"{option} has {word!r:.40}; it should be whole numbers, such as 64,256.")
-        counts.append(int(word))
-    return counts
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if any(not word.isdecimal() or int(word) < 1 for word in words):
+        raise BadInput(f"{option} is {text!r:.40}; it should be whole numbers, such as 64,256.")
+    return list(map(int, words))
 
 
 def _show(fitted: Fitted) -> None:

@@ -22,10 +22,6 @@ class PredictionsDisplay(CardsDisplay):
         self._measured_rates = measured_rates
 
     def __getitem__(self, ranks: int) -> StepPrediction:
-        """The prediction for so many ranks. Raises BadInput where there is none."""
-        if ranks not in self._predictions:
-            counts = ", ".join(map(str, self._predictions))
-            raise BadInput(f"There is no prediction for {ranks!r:.40} ranks; there are {counts}.")
         return self._predictions[ranks]
 
     def cards(self) -> Sequence[Card]:
@@ -39,8 +35,6 @@ def predict(
     params of `training-step`. The figure also shows the rates of `measured` runs. Raises BadInput for ranks or params
     that can't be."""
     counts = [ranks] if isinstance(ranks, int) else list(ranks)
-    if not counts or not all(isinstance(count, int) for count in counts):
-        raise BadInput(f"ranks is {ranks!r:.60}; it should be a number of ranks, or several, such as (4, 8, 2048).")
     measurement = training_run.measurement(run.store, run.record)
     changed = WORKLOAD.check({**measurement.params.model_dump(), **changes})
     assert isinstance(changed, StepParams)

@@ -51,10 +51,8 @@ def page() -> None:
 def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
     runs = frame.store().runs(session_id=session.id, limit=RECENT) if session else []
     steps = [run for run in runs if run.workload == WORKLOAD.name]
-    candidates = [run for run in runs if run.status == "completed" and _measures(run)]
-    candidates = sorted(
-        (run for run in candidates if _is_usable(run.id)), key=lambda run: run.workload != WORKLOAD.name
-    )
+    candidates = [run for run in runs if run.status == "completed" and _is_usable(run.id)]
+    candidates.sort(key=lambda run: run.workload != WORKLOAD.name)
     live = next((run for run in steps if not run.ended), None)
     if st.button("Measure the parts", icon=":material/speed:", disabled=session is None) and session is not None:
         _submit(session, identity, MEASURED, 4)
@@ -78,16 +76,9 @@ def _this_machine(session: SessionRecord | None, identity: Identity) -> None:
         predictions.score(GUESSES, guesses, {"efficiency": Answer(efficiency)}, {})
 
 
-def _measures(run: RunRecord) -> bool:
-    """Whether a run has a calibration, or was a training whose events make one."""
-    if run.workload == WORKLOAD.name:
-        return bool(run.params.get("calibrate", True))
-    return bool((run.metrics or {}).get("bytes_per_step")) and "exchange" in (run.metrics or {})
-
-
 @st.cache_data(max_entries=RECENT, show_spinner=False)
 def _is_usable(run_id: int) -> bool:
-    """Whether the events of a run that has ended are enough for a calibration; a short training's aren't."""
+    """Whether a run that has ended makes a calibration; the events of a short training are too few."""
     try:
         training_run.measurement(frame.store(), frame.store().run(run_id))
     except BadInput:

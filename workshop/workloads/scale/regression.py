@@ -25,6 +25,7 @@ and predicts the rest. The prior and the errors of points were chosen with all t
 
 from __future__ import annotations
 
+import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,10 +42,6 @@ from workshop.core import words
 from workshop.core.errors import BadInput
 
 Floats = NDArray[np.float64]
-
-COLUMNS = ["workers", "rate"]
-LARGEST = 1 << 20  # bytes of a file
-MOST_WORKERS = 10_000_000
 
 # The standard deviation of each parameter before any data: half of a normal distribution that begins at 0. These are
 # an assumption, which was chosen with the published curves in view.
@@ -78,34 +75,20 @@ class ScalingCurve:
 def read_curve(text: str, file: str) -> ScalingCurve:
     """The curve of a CSV file with the columns workers and rate. Raises BadInput with the name of the file and the
     line."""
-    numbered = enumerate(text.removeprefix("\ufeff").splitlines(), 1)
-    lines = [(number, [cell.strip() for cell in line.split(",")]) for number, line in numbered if line.strip()]
-    headings = [heading.lower() for heading in lines[0][1]] if lines else []
-    if sorted(headings) != sorted(COLUMNS):
-        raise BadInput(f"{file}: the first line should name the columns workers and rate, and no others.")
+    rows = csv.DictReader(text.lower().splitlines(), skipinitialspace=True)
     points = []
-    for number, cells in lines[1:]:
-        if len(cells) != len(headings):
-            raise BadInput(f"{file}, line {number}: there are {len(cells)} values for {len(headings)} columns.")
-        row = dict(zip(headings, cells, strict=True))
-        workers = int(_number(row["workers"], f"{file}, line {number}: workers", integer=True))
-        points.append((workers, _number(row["rate"], f"{file}, line {number}: rate")))
-    counts, rates = zip(*sorted(points, key=lambda point: point[0]), strict=True) if points else ((), ())
+    for row in rows:
+        try:
+            workers, rate = int(row["workers"]), float(row["rate"])
+        except (KeyError, TypeError, ValueError):
+            workers, rate = 0, 0.0
+        if workers < 1 or not 0 < rate < math.inf:
+            raise BadInput(f"{file}, line {rows.line_num}: the columns workers and rate should have numbers above 0.")
+        points.append((workers, rate))
+    counts, rates = zip(*sorted(points), strict=True) if points else ((), ())
     if len(set(counts)) < 2:
         raise BadInput(f"{file} has {words.count(len(set(counts)), 'number')} of workers; a fit takes at least two.")
     return ScalingCurve(counts, rates)
-
-
-def _number(text: str, where: str, integer: bool = False) -> float:
-    """A finite number above 0. Raises BadInput."""
-    try:
-        value = int(text) if integer else float(text)
-    except ValueError:
-        value = math.nan
-    if not (0 < value < (MOST_WORKERS if integer else math.inf)):
-        kind = f"whole number from 1 to {MOST_WORKERS:,}" if integer else "finite number above 0"
-        raise BadInput(f"{where} is {text!r:.40}; it should be a {kind}.")
-    return value
 
 
 def slowest(workers: Floats) -> Floats:
@@ -187,11 +170,7 @@ def _logarithms(values: Floats, host_size: int, workers: Sequence[int]) -> Float
 
 
 def fit(curve: ScalingCurve, predict: Sequence[int] = ()) -> Fitted:
-    """Fit a curve, and predict rates, or none where the fit is `WRONG`. A curve of one point leaves the prior as it is.
-    Raises BadInput for numbers of workers that can't be."""
-    for count in predict:
-        if not 1 <= count <= MOST_WORKERS:
-            raise BadInput(f"{count} workers can't be predicted; take 1 to {MOST_WORKERS:,}.")
+    """Fit a curve, and predict rates; none where the fit is `WRONG`. A curve of one point leaves the prior as it is."""
     best = max((_Optimum.find(curve, size) for size in HOST_SIZES), key=lambda each: each.evidence)
     fitted = np.exp(_logarithms(best.values, best.host_size, curve.workers))
     error = float(np.mean(np.abs(fitted / curve.rates - 1)))
@@ -269,18 +248,10 @@ class ComparedPoint:
 def machines() -> dict[str, PublishedMachine]:
     """All machines by name."""
     rows = yaml.safe_load(files("workshop.workloads.scale").joinpath("published.yaml").read_text("utf-8"))
-    return {
-        row["machine"]: PublishedMachine(
-            **{
-                **row,
-                "curves": {
-                    name: ScalingCurve(tuple(rates), tuple(map(float, rates.values())))
-                    for name, rates in row["curves"].items()
-                },
-            }
-        )
-        for row in rows
-    }
+    for row in rows:
+        for name, rates in row["curves"].items():
+            row["curves"][name] = ScalingCurve(tuple(rates), tuple(map(float, rates.values())))
+    return {row["machine"]: PublishedMachine(**row) for row in rows}
 
 
 def machine(name: str) -> PublishedMachine:

@@ -70,12 +70,10 @@ class LabelPlan:
 def plan(params: SganParams, labels: NDArray[np.int64], size: int) -> LabelPlan:
     """The plan for images with these labels on `size` ranks. Raises BadInput for too few images."""
     counts = np.bincount(labels, minlength=CLASSES)
-    if (fewest := int(counts.argmin())) >= 0 and counts[fewest] < params.labels:
+    if (fewest := counts.min()) < params.labels:
         raise BadInput(
-            f"labels is {params.labels}, but there are only {counts[fewest]} images of the digit {fewest}; "
-            f"take at most {counts[fewest]}."
-            if counts[fewest]
-            else f"There is no image of the digit {fewest} to train on; give images of all ten digits."
+            f"labels is {params.labels}, but there are only {fewest} images of the digit {counts.argmin()}; "
+            f"take at most {fewest}."
         )
     chosen = [np.flatnonzero(labels == digit)[order(counts[digit], (params.seed, digit))] for digit in range(CLASSES)]
     labelled = np.concatenate([some[: params.labels] for some in chosen])
@@ -97,23 +95,12 @@ def labelled_batch(batch: int) -> int:
 def check(params: SganParams, images: Images, size: int) -> None:
     """Check that there are enough images for the params on `size` ranks. Raises BadInput."""
     training_plan = plan(params, images.train_labels, size)
-    unlabelled, several = len(training_plan.unlabelled), size > 1
+    unlabelled = len(training_plan.unlabelled)
     most = unlabelled // size
-    if params.method == "sgan" and most < 1:
-        raise BadInput(
-            f"labels is {params.labels}, which leaves {unlabelled} of the {len(images.train_labels)} images "
-            f"without a label, too few for {size} rank{'s' * several}; take fewer {'ranks or ' * several}labels."
-        )
     if params.method == "sgan" and params.batch > most:
         raise BadInput(
             f"batch is {params.batch}, but of the {unlabelled} unlabelled images a rank's share is only {most}; "
-            f"take a batch of at most {most}{', or fewer ranks' * several}."
-        )
-    held_out = len(images.held_out_labels)
-    if params.evaluate_images is not None and params.evaluate_images > held_out:
-        raise BadInput(
-            f"evaluate_images is {params.evaluate_images}, but only {held_out} images are held out; "
-            f"take at most {held_out}."
+            "take a smaller batch, fewer labels, or fewer ranks."
         )
 
 

@@ -8,8 +8,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +113,6 @@ def inference(way: str, model: Any, size: int) -> Infer:
     return lambda pixels: np.asarray(model.predict(prepared(pixels), batch_size=AT_ONCE, verbose=0))
 
 
-T = TypeVar("T")
 DIVERGED = 10 * math.log(CLASSES)  # a mean loss ten times that of guessing: it won't come back
 COOLING = 0.5  # share of the training after which the learning rate falls
 PICTURES = 8  # evaluations between two times that generated digits are kept
@@ -187,17 +185,18 @@ class SganTraining:
 
     def _set_rate(self, number: int) -> None:
         """Set both nets' learning rate for a step; it falls to zero in the second half."""
-        rate = training_optimizer.cooled(self.rate, COOLING, number / self.params.iterations)
+        rate = training_optimizer.cooled(self.rate, COOLING, (self._done + number) / self.params.iterations)
         if rate != self._rate_now:
             self._rate_now = rate
             for net_optimizer in self.optimizers:
                 net_optimizer.learning_rate = rate
 
     _rate_now = math.nan
+    _done = 0  # steps before those that the loop takes now, which it numbers from 0
 
     def _give(self, number: int) -> StepInput:
-        """The data of a step; steps are numbered over the whole run."""
-        tf, rank = tensorflow(), self.ctx.rank
+        """The data of a step."""
+        tf, rank, number = tensorflow(), self.ctx.rank, self._done + number
         labelled, unlabelled = self.plan.take(number, rank)
         pixels, labels = self.images.train_images, self.images.train_labels
         tensors = [tf.constant(pixels[labelled]), tf.constant(labels[labelled].astype(np.int32))]
@@ -207,18 +206,13 @@ class SganTraining:
         self._began = time.time()
         return StepInput((*tensors, tf.constant(numbers)), len(labelled) + len(unlabelled))
 
-    @staticmethod
-    def _from(done: int, function: Callable[[int], T], number: int) -> T:
-        """Call a function with a step's number in the whole run."""
-        return function(done + number)
-
     def train(self) -> None:
         """Train until all iterations are done, a stop is requested, or the loss diverges."""
         params, loop = self.params, self.loop
         while not loop.over and not self.diverged:
-            done = loop.done
+            done = self._done = loop.done
             until = min(due(done, params.evaluate_every, params.evaluate_unit, self.ctx.size), params.iterations)
-            loop.take(until - done, partial(self._from, done, self._give), partial(self._from, done, self._set_rate))
+            loop.take(until - done, self._give, self._set_rate)
             means = self.reporter.means
             self.diverged = not means["loss"] < DIVERGED or not all(map(math.isfinite, means.values()))
             if not loop.stopped:
@@ -291,8 +285,6 @@ class SganTraining:
         }
         if self.generator is not None:
             metrics["generator_loss"] = means["generator loss"]
-        if self.images.notice:
-            metrics["notices"] = [self.images.notice]
         if score is not None:
             metrics |= {
                 "held_out_loss": score.loss,

@@ -54,6 +54,7 @@ def test_a_study_on_a_terminal(store: Store, session: SessionRecord, command: Co
     assert any("+50.0 ± 1.9" in line for line in lines), lines
 
 
+@pytest.mark.exhaustive
 @pytest.mark.real
 def test_a_small_one_is_stopped_and_gone_on_with(workshop_home: Path) -> None:
     words = [WORKSHOP, *WAYS, "--seeds", "2", *SMALL, "--private", "--json"]

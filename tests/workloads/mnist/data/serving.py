@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ssl
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-from tests.support import limit
 
 
 class Server:
@@ -18,7 +15,6 @@ class Server:
     def __init__(self, data: bytes) -> None:
         self.data = data
         self.status = 200
-        self.drip = 0.0  # seconds between bytes
         self.silent = False  # accepts, and never answers
         self.asked: list[str] = []
         self.closing = threading.Event()
@@ -42,16 +38,7 @@ def serve(data: bytes, context: ssl.SSLContext | None = None) -> Iterator[Server
             else:
                 self.send_response(server.status)
             self.end_headers()
-            if not server.drip:
-                self.wfile.write(server.data)
-                return
-            for byte in server.data:
-                if server.closing.wait(server.drip):
-                    return
-                try:
-                    self.wfile.write(bytes([byte]))
-                except OSError:  # nobody listens any longer
-                    return
+            self.wfile.write(server.data)
 
         def log_message(self, *words: object) -> None:
             pass
@@ -70,10 +57,3 @@ def serve(data: bytes, context: ssl.SSLContext | None = None) -> Iterator[Server
         listening.shutdown()
         thread.join()
         listening.server_close()
-
-
-@contextmanager
-def took(least: float) -> Iterator[None]:
-    begun = time.monotonic()
-    yield
-    assert least <= time.monotonic() - begun <= limit(20), "it doesn't wait for ever"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +32,6 @@ def test_an_npz_file(tmp_path):
     assert set(inputs) == {"data/mnist.npz", "data/words"} and inputs["data/mnist.npz"] == path.read_bytes()
     assert same(read(inputs), some(30), some(12, 1))
     assert read(inputs).words == "the npz file that was given (30 images)"
-    assert read(inputs).notice == ""
 
 
 def test_paths_may_be_relative_or_begin_at_home(tmp_path, monkeypatch):
@@ -46,13 +44,9 @@ def test_paths_may_be_relative_or_begin_at_home(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("path", "says"),
     [
-        ("no.npz", "no.npz isn't there; give auto, mnist, digits, or the path of an npz file"),
+        ("no.npz", "no.npz can't be read (No such file or directory)"),
         ("letter.txt", "can't be read as npz"),
-        ("letter.txt/more.npz", "can't be read (Not a directory)"),
-        ("~nobody-of-this-name/mnist", "is no path"),
-        ("null\0.npz", "null"),
-        ("pipe.npz", "is no ordinary file"),
-        ("empty.npz", "(sha256 e3b0c44298fc1c14) is empty"),
+        ("empty.npz", "(sha256 e3b0c44298fc1c14) can't be read as npz"),
         ("large.npz", "over 64 MB"),
     ],
 )
@@ -60,7 +54,6 @@ def test_paths_that_cannot_be_taken(tmp_path, monkeypatch, path, says):
     monkeypatch.chdir(tmp_path)
     Path("letter.txt").write_text("This is a letter.")
     Path("empty.npz").touch()
-    os.mkfifo("pipe.npz")
     with Path("large.npz").open("wb") as file:
         file.truncate((64 << 20) + 1)
     assert says in refused(lambda: find(path))
@@ -74,12 +67,12 @@ IMAGES, LABELS = some(12)
     [
         (
             {"x_train": IMAGES.astype(np.float32)},
-            "float32 [12, 28, 28] as x_train; MNIST's images are uint8 [n, 28, 28]",
+            "float32 [12, 28, 28] as x_train and uint8 [12] as y_train; MNIST has images uint8 [n, 28, 28], and n",
         ),
         ({"x_train": IMAGES[:, :27]}, "uint8 [12, 27, 28] as x_train"),
         ({"x_test": IMAGES[:0], "y_test": LABELS[:0]}, "uint8 [0, 28, 28] as x_test"),
-        ({"y_train": LABELS[:11]}, "11 labels as y_train for 12 images; every image needs one label"),
-        ({"y_train": np.where(np.arange(12) == 5, 10, LABELS)}, "the label 10 as y_train; labels are 0 to 9"),
+        ({"y_train": LABELS[:11]}, "uint8 [12, 28, 28] as x_train and uint8 [11] as y_train"),
+        ({"y_train": np.where(np.arange(12) == 5, 10, LABELS)}, "n labels from 0 to 9"),
         ({"y_test": None}, "has no y_test; give an npz file with x_train, y_train, x_test, y_test"),
         ({"x_test": np.array([{}], object)}, "can't be read as npz"),
     ],

@@ -7,7 +7,6 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -191,12 +190,6 @@ def test_the_waterfall_and_the_command_of_its_end() -> None:
     assert told["next"].endswith("--batch 32 --inference predict_on_batch --ranks 2 --threads 1")
     told = said(measured(mpis=("openmpi", "intelmpi")), "i")
     assert "--exchange mpi" in told["next"] and "--mpi intelmpi" in told["next"], "what was measured, not half of it"
-
-
-@pytest.fixture
-def store(workshop_home: Path) -> Any:
-    with Store.open() as opened:
-        yield opened
 
 
 def test_the_report_however_far_it_is(store: Store, capsys: pytest.CaptureFixture[str]) -> None:

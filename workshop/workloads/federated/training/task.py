@@ -66,7 +66,6 @@ class LearningTask:
     held_out: tuple[NDArray[np.float32], Labels]
     about: Sequence[Mapping[str, Any]]
     facts: Mapping[str, Any] = field(default_factory=dict)
-    notices: Sequence[str] = ()
     bytes_image: int = 0  # bytes of an image, if it were sent
     at_once: int = 512  # images that are tested together
     look: Inspection | None = None
@@ -94,7 +93,6 @@ def digits(ctx: RankContext, params: FederatedParams, institutions: Sequence[int
         held_out=(as_inputs(dataset.held_out_images[chosen]), dataset.held_out_labels[chosen].astype(np.int32)),
         about=[_about(dataset, dealt, institution) for institution in range(params.institutions)],
         facts={"data": dataset.words, "data_digest": dataset.digest, "model": params.model},
-        notices=[dataset.notice] if dataset.notice else [],
         bytes_image=math.prod(models.SHAPE),  # a byte for a pixel
     )
 

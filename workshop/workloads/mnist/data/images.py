@@ -14,7 +14,7 @@ import gzip
 import hashlib
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,12 +31,8 @@ from workshop.workloads.mnist.data import places
 from workshop.workloads.mnist.data.places import MNIST, File, Remote
 
 PREFIX = "data/"
-WORDS, NOTICE = f"{PREFIX}words", f"{PREFIX}notice"  # inputs beside the files
+WORDS = f"{PREFIX}words"  # an input beside the file
 DIGITS = "scikit-learn's digits, scaled to 28x28"
-PLACES = (  # in this order, each with its words for data from there, and its advice on a damaged file
-    (places.keras_cache, "MNIST from Keras's cache", "Delete it: MNIST is downloaded where there is a network."),
-    (places.download, "MNIST, downloaded", ""),
-)
 
 
 @dataclass(frozen=True)
@@ -49,38 +45,31 @@ class Images:
     held_out_labels: NDArray[np.int64]
     words: str  # which data this is, one phrase
     digest: str  # of all images and labels: the same for the same data, wherever they came from
-    notice: str = ""  # what the user should know besides: sentences about damaged files that were left out
 
 
 def find(data: str, remote: Remote = MNIST) -> dict[str, bytes]:
     """Inputs of a run for `read`: the file of "auto", "mnist", "digits" or of a path, checked by reading it.
 
     "auto" and "mnist" take what WORKSHOP_DATA names, else Keras's cache, else they download `remote` into it; where
-    that fails, "auto" takes the digits. A damaged file that somebody named is refused; in Keras's cache it is left out,
-    with a notice. Raises BadInput.
+    that fails, "auto" takes the digits. Raises BadInput, for a damaged file too.
     """
     if data == "digits":
         return _inputs(None, DIGITS)
     if data not in ("auto", "mnist"):
         return _inputs(places.at(data), "the npz file that was given")
     if named := os.environ.get("WORKSHOP_DATA"):
-        try:
-            return _inputs(places.at(named), "the npz file that WORKSHOP_DATA names")
-        except BadInput as error:
-            raise BadInput(f"WORKSHOP_DATA: {error}") from error
-    absent: list[str] = []
-    damaged: list[str] = []
-    for place, words, advice in PLACES:
-        try:
-            return _inputs(place(remote), words, damaged)
-        except places.NotThere as error:
-            absent.append(str(error))
-        except BadInput as error:
-            damaged.append(f"{error} {advice}".strip())
-    if data == "mnist":
-        why = " ".join([f"MNIST can't be had: {'; '.join(absent)}.", *damaged])
-        raise BadInput(f"{why} Give the path of its npz file, or take auto or digits.")
-    return _inputs(None, DIGITS, damaged)
+        return _inputs(places.at(named), "the npz file that WORKSHOP_DATA names")
+    if (cached := places.cached()).exists():
+        return _inputs(places.at(str(cached)), "MNIST from Keras's cache")
+    try:
+        return _inputs(places.download(remote), "MNIST, downloaded")
+    except places.NotThere as error:
+        if data == "mnist":
+            raise BadInput(
+                f"MNIST can't be had: Keras's cache has no {cached}, and {error}. Give the path of its npz file, or "
+                "take auto or digits."
+            ) from None
+    return _inputs(None, DIGITS)
 
 
 def names() -> list[str]:
@@ -94,7 +83,7 @@ def read(inputs: Mapping[str, bytes]) -> Images:
     file = File(name, inputs[name]) if name in inputs else None
     words = inputs.get(WORDS, b"images that came with the run" if file else DIGITS.encode())
     train, held_out = read_images(file)
-    return Images(*train, *held_out, words.decode(), _digest(*train, *held_out), inputs.get(NOTICE, b"").decode())
+    return Images(*train, *held_out, words.decode(), _digest(*train, *held_out))
 
 
 def _digest(*arrays: NDArray[Any]) -> str:
@@ -106,15 +95,11 @@ def _digest(*arrays: NDArray[Any]) -> str:
     return hashed.hexdigest()[:32]
 
 
-def _inputs(file: File | None, words: str, damaged: Sequence[str] = ()) -> dict[str, bytes]:
+def _inputs(file: File | None, words: str) -> dict[str, bytes]:
     """Inputs with this file, which is read to see that it can be."""
     (train, _), _ = read_images(file)
-    words += f" ({len(train):,} images)"
     inputs = {PREFIX + places.NPZ: file.data} if file else {}
-    if damaged:
-        words += "; a damaged file was left out"
-        inputs[NOTICE] = " ".join(f"Left out: {sentences}" for sentences in damaged).encode()
-    return inputs | {WORDS: words.encode()}
+    return inputs | {WORDS: f"{words} ({len(train):,} images)".encode()}
 
 
 def digits_file(folder: Path, count: int) -> Path:
@@ -165,8 +150,7 @@ def digits() -> tuple[tuple[NDArray[np.uint8], NDArray[np.int64]], tuple[NDArray
 def _table() -> NDArray[np.uint8]:
     """scikit-learn's file, [1797, 64 pixels and a label], found without importing scikit-learn, which takes seconds."""
     spec = find_spec("sklearn")
-    if spec is None or spec.origin is None:
-        raise BadInput("scikit-learn, whose digits these are, is not installed; give MNIST's files instead.")
+    assert spec is not None and spec.origin is not None, "scikit-learn is installed with the package"
     packed = (Path(spec.origin).parent / "datasets" / "data" / "digits.csv.gz").read_bytes()
     return np.loadtxt(io.BytesIO(gzip.decompress(packed)), np.uint8, delimiter=",")
 
@@ -205,18 +189,14 @@ def read_images(file: File | None) -> tuple[Labelled, Labelled]:
 def _checked(file: File, arrays: dict[str, NDArray[Any]], x: str, y: str) -> Labelled:
     """Refuse all but images [n, 28, 28] of uint8 with n labels from 0 to 9; `x` and `y` are their names."""
     images, labels = arrays[x], arrays[y]
-
-    def wrong(what: str, right: str) -> DamagedFile:
-        return DamagedFile(file.name, file.data, f"holds {what}", right)
-
-    if images.dtype != np.uint8 or images.shape[1:] != (SIDE, SIDE) or not len(images):
-        raise wrong(f"{_words(images)} as {x}", f"MNIST's images are uint8 [n, {SIDE}, {SIDE}]")
-    if labels.dtype.kind not in "iu" or labels.ndim != 1:
-        raise wrong(f"{_words(labels)} as {y}", "MNIST's labels are whole numbers [n]")
-    if len(labels) != len(images):
-        raise wrong(f"{len(labels):,} labels as {y} for {len(images):,} images", "every image needs one label")
-    if outside := labels[(labels < 0) | (labels >= CLASSES)].tolist():
-        raise wrong(f"the label {outside[0]} as {y}", f"labels are 0 to {CLASSES - 1}")
+    fits = images.dtype == np.uint8 and images.shape == (*labels.shape, SIDE, SIDE) and labels.dtype.kind in "iu"
+    if not fits or not np.isin(labels, range(CLASSES)).all() or not len(labels):
+        raise DamagedFile(
+            file.name,
+            file.data,
+            f"holds {_words(images)} as {x} and {_words(labels)} as {y}",
+            f"MNIST has images uint8 [n, {SIDE}, {SIDE}], and n labels from 0 to {CLASSES - 1}",
+        )
     return images, labels.astype(np.int64)
 
 

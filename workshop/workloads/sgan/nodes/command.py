@@ -15,6 +15,7 @@ from workshop.core.memory import size
 from workshop.study.command import Guided, InSession, run_guide
 
 SLOTS = 4  # ranks of a host
+LINK = "25mbit"
 
 
 @common.grouped
@@ -35,11 +36,11 @@ def nodes(
     Without --session it emulates four hosts with a limited link, and ends them afterwards. The dashboard's page Nodes
     shows the same with questions to predict in each step.
     """
-    from workshop.cli.emulation.hosts import EmulatedHosts, parse_link
+    from workshop.cli.emulation.hosts import EmulatedHosts, parse_rate
     from workshop.cli.emulation.session import session_on
     from workshop.workloads.sgan.nodes.facts import GUIDE
 
-    limit = parse_link(link or "25mbit")
+    rate = parse_rate(link or LINK)
     if running["session"] is not None:
         if link or memory:
             raise BadInput("--link and --memory are for hosts that this command emulates; leave them or --session out.")
@@ -48,7 +49,7 @@ def nodes(
         signal.signal(signal_number, signal.default_int_handler)  # end as with Ctrl-C, which ends the hosts, too
     os.environ["WORKSHOP_MEMORY"] = memory or "2G"  # the session's conductor reads it
     allowed = size(config.memory_limit() or 0)
-    common.stderr().print(f"Bringing up {GUIDE.hosts} hosts; link: {limit.describe()}, memory: {allowed}")
+    common.stderr().print(f"Bringing up {GUIDE.hosts} hosts; link: {link or LINK}, memory: {allowed}")
     name = f"nodes-{os.getpid()}"
-    with EmulatedHosts(GUIDE.hosts, limit) as hosts, session_on(hosts, name, SLOTS):
+    with EmulatedHosts(GUIDE.hosts, rate) as hosts, session_on(hosts, name, SLOTS):
         return run_guide(GUIDE, options, {**running, "session": name})
