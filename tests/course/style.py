@@ -64,9 +64,11 @@ def advice(folder: Path) -> list[str]:
     cells = source.read(path)
     deck_path = folder.parent / lab.deck / reader.FILE
     deck = reader.read(deck_path if deck_path.is_file() else reader.shipped()[lab.deck])
+    sections = [*notebook.sections(cells)]
+    sections += [section for path in source.further(folder) for section in notebook.sections(source.read(path))]
     improvements = [*_notebook(cells), *_minutes(lab.minutes, estimate(cells, deck))]
     sentences = [source.worded(str(path), improvement) for improvement in improvements]
-    sentences += [f"{deck_path}: {text}" for text in of_deck(deck, notebook.sections(cells))]
+    sentences += [f"{deck_path}: {text}" for text in of_deck(deck, sections)]
     sentences += _exercises(folder)
     prose = hard_sentences(source.text_of(runsheet))
     return sentences + [source.worded(str(runsheet), SourceProblem(line + 1, text)) for line, text in prose]

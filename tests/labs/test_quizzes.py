@@ -33,7 +33,8 @@ from workshop.quiz.types.match import Match, Order
 from workshop.quiz.types.number import Number, Predict, Text, value_of
 from workshop.quiz.types.place import Place
 
-DECKS = reader.shipped()
+SURVEY = "survey"  # questions about the class, without right answers
+DECKS = {name: path for name, path in reader.shipped().items() if name != SURVEY}
 SEEDS = ("a", "b", "c", "d")  # of learners, for questions with numbers of their own
 
 
@@ -75,6 +76,10 @@ def test_a_deck_has_enough_questions_and_one_to_predict(name: str) -> None:
 @pytest.mark.parametrize("name", ["first", "failures", "placement"])
 def test_decks_about_places_have_one_to_compose(name: str) -> None:
     assert any(isinstance(question, Place) for question in deck(name).questions)
+
+
+def test_the_survey_has_no_right_answers() -> None:
+    assert all(isinstance(question, Poll) for question in reader.read(reader.shipped()[SURVEY]).questions)
 
 
 def test_a_question_is_in_one_deck_alone() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from workshop.core import config
 from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, notebook, source
+from workshop.course.description import LabDescription
 from workshop.course.notebook import COMMAND, MARK
 
 SOLUTIONS = "solutions"  # the folder of the others
@@ -36,17 +37,23 @@ def all_of(labs: Path) -> dict[str, str]:
     for folder in catalogue.folders(labs):
         try:
             lab, text = description.read(folder), source.text_of(folder / source.FILE)
-            for solutions, below in ((False, ""), (True, f"{SOLUTIONS}/")):
-                path = f"{below}{catalogue.file_name(lab, folder)}"
-                texts[path] = notebook.dumped(notebook.make(text, lab, folder.name, solutions))
-            for file in source.further(folder):  # without exercises, so without solutions
-                further = notebook.make(source.text_of(file), lab, folder.name, file=f"{source.FURTHER}/{file.name}")
-                texts[catalogue.file_name(lab, folder, file.stem)] = notebook.dumped(further)
+            solved = notebook.make(text, lab, folder.name, solutions=True)
+            texts |= learners_notebooks(folder, lab)
+            texts[f"{SOLUTIONS}/{catalogue.file_name(lab, folder)}"] = notebook.dumped(solved)
         except BadInput as error:
             problems.append(str(error))
     if problems:
         raise BadInput("\n".join(problems))
     return texts
+
+
+def learners_notebooks(folder: Path, lab: LabDescription) -> dict[str, str]:
+    """The texts of a lab's notebook and of its further ones, without solutions, by their names. Raises BadInput."""
+    notebooks = {"": notebook.make(source.text_of(folder / source.FILE), lab, folder.name)}
+    for path in source.further(folder):
+        text = source.text_of(path)
+        notebooks[path.stem] = notebook.make(text, lab, folder.name, file=f"{source.FURTHER}/{path.name}")
+    return {catalogue.file_name(lab, folder, name): notebook.dumped(each) for name, each in notebooks.items()}
 
 
 def package_notebooks() -> dict[str, str]:
@@ -56,8 +63,7 @@ def package_notebooks() -> dict[str, str]:
     for folder, lab in catalogue.readable():
         if not catalogue.is_own(folder):
             with suppress(BadInput):
-                text = source.text_of(folder / source.FILE)
-                texts[catalogue.file_name(lab, folder)] = notebook.dumped(notebook.make(text, lab, folder.name))
+                texts |= learners_notebooks(folder, lab)
     return texts
 
 

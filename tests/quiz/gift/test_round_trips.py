@@ -42,6 +42,8 @@ def test_the_labs_decks_come_back(tmp_path: Path) -> None:
     assert shipped()
     for path in shipped().values():
         deck = read_deck(path)
+        if all(question.type not in TYPES for question in deck.questions):  # such as the survey
+            continue
         _, lost = there_and_back(deck, tmp_path / "deck.gift")
         left_out = {question for question, parts in lost.items() if "question" in parts}
         assert {question.id for question in deck.questions if question.type not in TYPES} <= left_out
