@@ -45,8 +45,9 @@ def _view(session: SessionRecord | None, identity: Identity) -> None:
 def _horovod(identity: Identity) -> None:
     """How far Horovod is, while it isn't built."""
     build = horovod.build()
-    learners_words = f"Training exchanges gradients with MPI. Horovod: {build.obstacle}."  # without the owner's paths
-    words = str(build) if identity.role == "instructor" else learners_words
+    words = str(build)
+    if build.state == "failed" and identity.role != "instructor":  # the reason has paths of the machine's owner
+        words = f"Training exchanges gradients with MPI. Horovod: {build.obstacle}."
     st.info(frame.plain(words), icon=":material/build:" if build.state == "running" else ":material/info:")
 
 

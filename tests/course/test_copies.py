@@ -107,7 +107,7 @@ def test_refusals(desk: Desk, tmp_path: Path) -> None:
         with pytest.raises(BadInput):
             hand_out(originals, mine)
     for name in ("2-other.ipynb", f"../originals/{NAME}"):
-        with pytest.raises(BadInput, match="There is no notebook"):
+        with pytest.raises(BadInput, match="There is no file"):
             copy_again(desk.originals, desk.mine, name)
 
 

@@ -12,6 +12,8 @@ from workshop.core import machines
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement, hosts_from
 from workshop.mpi import command_lines, reader
+from workshop.mpi.reader.lines import read_lines
+from workshop.mpi.reader.options import read_options
 
 MACHINE = machines.read("2x4x2")
 LARGE = machines.read("8x16x2")
@@ -329,6 +331,7 @@ def test_commands_as_people_type_them(text: str, values: dict[str, Any], unknown
         ("mpirun -n", "needs a value"),
         ("mpirun_rsh -np 2 n1 n2 MV2_THREADS_PER_PROCESS=many ./t", "should be a number of cores"),
         ("mpirun -n two a", "-n is 'two'"),
+        ("mpirun -n 10000000 a", "-n is '10000000'; it should be a whole number from 1 to 1,048,576."),
         ("mpirun -n 0 a", "-n is '0'"),
         ("mpirun -n 5000 a", "ranks is 5000"),
         ("srun -n 5 -N 2 --ntasks-per-node=2 a", "puts 4 on 2 nodes; it should be --ntasks-per-node=3"),
@@ -359,3 +362,12 @@ def test_more_unbound_ranks_than_slots_are_refused_as_mpirun_would() -> None:
     with pytest.raises(BadInput, match=r"9, but the machine has 8 cores.*--oversubscribe"):
         reader.parse("mpirun -n 9 --bind-to none a", None, MACHINE)
     assert reader.parse("mpirun -n 9 --oversubscribe a", None, MACHINE).placement.bind_to == "auto"
+
+
+def test_slurm_s_words_name_no_mpi_and_take_their_values() -> None:
+    line = read_options(read_lines("srun --export ALL --mpi pmix -N 2 -n 4 -l python a.py"))
+    assert (line.ranks, line.openmpi, line.hydra) == (4, 0, 0)
+    assert (
+        "--export=OMP_NUM_THREADS=2"
+        in read_options(read_lines("srun --export=OMP_NUM_THREADS=2 -n 4 python a.py")).unknown
+    )

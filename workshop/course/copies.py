@@ -71,7 +71,7 @@ def copy_again(originals: Path, target: Path, name: str, labs: Path | None = Non
     files = _files(originals, labs)
     if name not in files:
         names = words.listed(files)
-        raise BadInput(f"There is no notebook {name!r:.60} in {originals}; there are {names}.")
+        raise BadInput(f"There is no file {name!r:.60} of {originals}; there are {names}.")
     with _opened(originals, target.resolve()) as (folder, ledger):
         path, aside = folder / name, None
         if _hash(path) not in (None, _digest(files[name])):

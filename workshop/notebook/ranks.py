@@ -161,7 +161,9 @@ class UnattachedMagics(Magics):
 
     @no_var_expand
     @cell_magic("ranks")
-    def cell_ranks(self, line: str, cell: str) -> None:
+    @cell_magic("px")
+    @line_magic("px")
+    def no_session(self, line: str, cell: str = "") -> None:
         raise UsageError("There is no session yet: run the cell with workshop.attach() first, and those below it.")
 
 

@@ -8,6 +8,7 @@ these may hold names and paths. People become learner-1, learner-2, …, hosts n
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 import re
 import secrets
@@ -268,8 +269,9 @@ def _hosts_in(value: Any) -> Iterator[str]:
 
 def _numbered(prefix: str, names: Iterable[str]) -> dict[str, str]:
     """Another name for each name, in the order of their appearance. Names of that form stay as they are."""
-    distinct = [name for name in dict.fromkeys(names) if not re.fullmatch(rf"{prefix}\d+", name)]
-    return {name: f"{prefix}{number}" for number, name in enumerate(distinct, 1)}
+    distinct = list(dict.fromkeys(names))
+    free = (name for number in itertools.count(1) if (name := f"{prefix}{number}") not in distinct)
+    return {name: next(free) for name in distinct if not re.fullmatch(rf"{prefix}\d+", name)}
 
 
 def _replaced(value: Any, new: Mapping[str, str]) -> Any:

@@ -313,8 +313,8 @@ def _submit(
     study_id: int,
     trial: Trial,
     session: SessionRecord,
-    measured: bool = True,
-    identity: Identity | None = None,
+    measured: bool,
+    identity: Identity | None,
 ) -> RunRecord | None:
     """Put a trial into the session's queue; returns None and stores the reason if it can't be run."""
     up = _wait_up(store, session)

@@ -16,6 +16,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.sessions import lifecycle
 from workshop.store.store import Store
 
+READY = 180.0  # seconds within which the session must be ready
 EVERY = 0.5  # seconds between looks whether it has ended by itself
 
 
@@ -30,16 +31,19 @@ def session_on(hosts: EmulatedHosts, name: str, slots: int) -> Iterator[Callable
         )
     where = ["--hosts", ",".join(f"{host}:{slots}" for host in hosts.names), "--ranks", str(len(hosts.names))]
     placed = ["--map-by", "node", "--bind-to", "none", "--threads", "1"]  # all hosts have the same processors
-    started = subprocess.run(
-        hosts.command(
-            hosts.names[0], [str(Path(sys.executable).with_name("workshop")), "session", "start", name, *where, *placed]
-        ),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        env=os.environ | hosts.environment,
-    )
+    start = [str(Path(sys.executable).with_name("workshop")), "session", "start", name, *where, *placed]
+    try:
+        started = subprocess.run(
+            hosts.command(hosts.names[0], start),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=os.environ | hosts.environment,
+            timeout=READY,
+        )
+    except subprocess.TimeoutExpired:
+        raise WorkshopError(f"The session on the emulated hosts was not ready within {READY:.0f} s.") from None
     if started.returncode:
         raise WorkshopError(started.stderr.strip() or f"The session on the hosts ended with {started.returncode}.")
     with Store.open() as store:

@@ -21,7 +21,6 @@ from workshop.core.errors import BadInput, WorkshopError
 
 NETWORK = "10.0.0"  # nobody else is in it
 DEVICE = "eth0"  # of every host
-READY = "ready"
 BURST = 0.001  # seconds of the rate that may go out at once
 QUEUE = 0.4  # seconds of the rate that may wait, before packets are dropped
 MINUTE = 60.0  # within which a program of iproute2 must have ended
@@ -84,7 +83,7 @@ def host(folder: Path, name: str, number: int, rate: float | None) -> None:
     _limit(DEVICE, rate)
     listener = socket.create_server(("0.0.0.0", remote.PORT), backlog=100)
     inside = remote.listen(folder / name)
-    print(READY, flush=True)
+    print("ready", flush=True)
     threading.Thread(target=remote.serve, args=(inside,), daemon=True).start()
     remote.serve(listener)
 

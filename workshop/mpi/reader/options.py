@@ -20,13 +20,15 @@ _HYDRA_ONLY |= {"prepend-rank", "prepend-pattern", "l", "launcher", "bootstrap",
 
 # What reports, forwards or allows and moves no rank.
 _HARMLESS = {"report-bindings", "tag-output", "allow-run-as-root", "print-rank-map", "prepend-rank", "l", "v", "q"}
-_HARMLESS |= {"genvall", "verbose", "timestamp-output", "mpi", "do-not-launch", "rsh", "ssh", "export"}
+_HARMLESS |= {"genvall", "verbose", "timestamp-output", "mpi", "do-not-launch", "rsh", "ssh"}
 _HARMLESS |= {"exclusive", "overcommit", "O"}  # of Slurm: what a job is given
+_SLURM_VALUES = {"mpi", "q", "export"}  # which have a value in Slurm's words
+MOST = 1 << 20  # of any number, such as ranks
 # Options with one value (or two) that say nothing of a placement; they are named together with it.
 _ONE_VALUE = {"hostfile", "machinefile", "f", "rankfile", "rf", "rank-by", "cpu-set", "wdir", "prefix", "timeout"}
 _ONE_VALUE |= {"launcher", "bootstrap", "iface", "configfile", "prepend-pattern", "p", "output-filename"}
 _ONE_VALUE |= {"job-name", "J", "partition", "account", "A", "time", "t", "qos", "mem", "constraint", "distribution"}
-_ONE_VALUE |= {"m", "export", "o", "e", "output", "error", "gres", "exclude", "chdir", "D", "hint", "genvlist"}
+_ONE_VALUE |= {"m", "o", "e", "output", "error", "gres", "exclude", "chdir", "D", "hint", "genvlist"}
 _QUIET = {"display", "output"}  # of mpirun: reports
 _JOINED = re.compile(r"(-[nNc])(\d+)")  # Slurm's -n4
 _TWO_VALUES = {"prtemca", "pmixmca"}
@@ -82,14 +84,19 @@ class OptionReader:
         if key not in ("H", "N", "J", "A", "D", "O"):
             key = key.lower().replace("_", "-")
         value = text if equals else None
-        self.options.openmpi += key in _OPENMPI_ONLY
-        self.options.hydra += key in _HYDRA_ONLY
+        if not self.slurm:
+            self.options.openmpi += key in _OPENMPI_ONLY
+            self.options.hydra += key in _HYDRA_ONLY
         if key in ("bind-to", "map-by"):  # which both have; Hydra writes its options with one dash
             old = not word.startswith("--") and self.options.launcher.startswith("mpiexec")
             self.options.hydra += old and "ppr:" not in word
         handler = (SLURM if self.slurm else HANDLERS).get(key)
         if handler is not None:
             handler(self, word, value)
+        elif self.slurm and key in _SLURM_VALUES:
+            argument = self.value(value)
+            if key == "export" and argument not in ("ALL", "NONE"):
+                self.name(f"--export={argument}")
         elif key in _HARMLESS:
             return
         elif key in _QUIET and not self.slurm:
@@ -123,9 +130,10 @@ class OptionReader:
 
     def number(self, word: str, text: str | None) -> int:
         digits = self.value(text)
-        if not (digits.isascii() and digits.isdigit() and 1 <= int(digits[:7]) <= 1 << 20):
-            raise BadInput(f"{word.partition('=')[0]} is {digits!r}; it should be a whole number of at least 1.")
-        return int(digits[:7])
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 8 and 1 <= int(digits) <= MOST):
+            name = word.partition("=")[0]
+            raise BadInput(f"{name} is {digits[:20]!r}; it should be a whole number from 1 to {MOST:,}.")
+        return int(digits)
 
 
 # Takes the option as it was written, and its value.

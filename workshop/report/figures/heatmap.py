@@ -1,4 +1,4 @@
-"""Two settings against each other: a cell for each pair, darker where it is faster."""
+"""Two settings against each other: a cell for each pair, darker where it is larger."""
 
 from __future__ import annotations
 

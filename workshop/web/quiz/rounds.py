@@ -129,7 +129,10 @@ class AnswerWriter:
                 batch, self._waiting = self._waiting, []
                 outcomes = await asyncio.to_thread(self._write, batch)
                 for (_, on_stored), outcome in zip(batch, outcomes, strict=True):
-                    on_stored(outcome)
+                    try:
+                        on_stored(outcome)
+                    except Exception:  # the other answers of the batch are told all the same
+                        log.exception("could not tell of an answer")
         finally:
             self._task = None
 

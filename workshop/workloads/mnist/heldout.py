@@ -61,8 +61,8 @@ class MnistHeldOut:
         return np.sum(self.comm.allgather(counts), axis=0).tolist()
 
     def misclassified(self) -> tuple[int, list[dict[str, Any]]]:
-        """The number of images that the last `score` got wrong, and on rank 0 the images with the surest wrong
-        answers."""
+        """On rank 0, the number of images that the last `score` got wrong, and those with the surest wrong answers; on
+        other ranks 0 and none."""
         read = self._outputs.argmax(axis=1)
         wrong = np.flatnonzero(read != self.labels)
         likely = _probabilities(self._outputs)[wrong, read[wrong]] if len(wrong) else np.zeros(0)

@@ -168,6 +168,12 @@ def written(streams: Streams) -> str:
     )
 
 
+def fixed(seconds: Mapping[Work, float]) -> Callable[[Instruction], float]:
+    """The same time for each kind of work on all stages."""
+    times = {str(kind): duration for kind, duration in seconds.items()}
+    return lambda instruction: times[instruction.kind]
+
+
 def simulate(streams: Streams, seconds: Callable[[Instruction], float]) -> list[StageSpan]:
     """When each stage does what, if work takes `seconds` and a message no time. Raises BadInput where the schedule
     stands still, with the instructions that wait."""

@@ -145,7 +145,7 @@ def plans(params: ParallelParams, ranks: int) -> list[CutTraining]:
 
 
 def check(params: ParallelParams, ranks: int) -> None:
-    """Raise BadInput where the training can't be cut so. The first and the last rank of each stage stand for all."""
+    """Raise BadInput where the training can't be cut so. First ranks of stages and the last rank stand for all."""
     cut = cut_of(params, ranks)
     for rank in {0, ranks - 1, *cut.grid.first_pipeline}:
         training(params, cut, None, rank)

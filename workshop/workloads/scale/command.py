@@ -159,7 +159,8 @@ def published(
     from workshop.workloads.scale.regression import comparison, machine, machines
 
     if not name:
-        common.show_table(("name", "machine"), [(key, entry.title) for key, entry in machines().items()])
+        titles = {key: entry.title for key, entry in machines().items()}
+        common.listing(as_json, titles, ("name", "machine"), list(titles.items()))
         return
     chosen = machine(name)
     points = comparison(chosen)

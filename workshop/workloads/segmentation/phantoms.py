@@ -17,14 +17,12 @@ free choice.
 Draws are those of NumPy's RandomState, which stay the same in every version of NumPy (NEP 19): ranks on several hosts
 may have several.
 
-Soft shapes on a grid: ellipses with a wavy edge. They are drawn in coordinates from -1 to 1, right and down, so that
-a patient is the same one at any number of pixels.
+A `Blob` is a soft shape on a grid, an ellipse with a wavy edge. It has coordinates from -1 to 1, right and down, so
+that a patient is the same one at any number of pixels.
 
-Each institution's own way of taking pictures, for CT and for PET: how contrasted, bright, sharp and noisy they are;
-and how large the lesions are that its patients come with.
-
-All are drawn from a seed within the ranges below, which are invented: wide enough that a network which knows one
-institution's pictures is at a loss with another's.
+A `ScannerModel` is an institution's own way of taking pictures, for CT and for PET: their contrast, brightness,
+sharpness and noise, and the size of its patients' lesions. It is drawn from a seed within the ranges below, which are
+invented. They are wide enough that a network that knows one institution's pictures fails with another's.
 """
 
 from __future__ import annotations
