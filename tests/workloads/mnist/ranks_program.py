@@ -75,6 +75,8 @@ def normalised(comm, folder):
 
 def main():
     comm = MPI.COMM_WORLD
+    # Optimising a graph takes most of the time here, and the graph computes the same without it.
+    tensorflow().config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     found = {name: run(comm, values)[0] for name, values in CASES.items()}
     found["stopped"] = run(comm, {}, Stop(comm.rank == comm.size - 1))[0]
     # A run of one epoch, gone on from by another one, against the run of two epochs above.

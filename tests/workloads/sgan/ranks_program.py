@@ -9,6 +9,7 @@ from pathlib import Path
 from mpi4py import MPI
 
 from workshop.engine.context import Memory, RankContext
+from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training import training_run
 from workshop.engine.training.mpi_exchanges import MPIExchange
 from workshop.extension import no_artifacts
@@ -73,6 +74,8 @@ def with_one_net(comm):
 def main():
     """Writes into the file that is named first; with the word "all" behind it more than the exchanges."""
     comm = MPI.COMM_WORLD
+    # Optimising a graph takes most of the time here, and the graph computes the same without it.
+    tensorflow().config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     found = {name: run(comm, values) for name, values in WAYS.items()}
     if sys.argv[2:] == ["all"]:
         found |= {name: run(comm, values) for name, values in CASES.items()}
