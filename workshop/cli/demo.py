@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import signal
+import sys
 from typing import Annotated
 
 import typer
@@ -13,6 +15,7 @@ from workshop.core.errors import BadInput
 app = typer.Typer(name="demo", help=__doc__, no_args_is_help=True)
 SESSION = "hosts"
 SLOTS = 2  # ranks of a host
+UNUSED = 150.0  # seconds without a run after which hosts end that a script has started
 NO_LIMIT = "as fast as this machine"
 
 
@@ -30,8 +33,8 @@ def hosts(
     ] = None,
     as_json: common.JSON = False,
 ) -> int:
-    """Emulate hosts, with a session on them. They stay until the session is stopped or Ctrl-C. Over a slow link a study
-    shows what it costs that ranks talk."""
+    """Emulate hosts, with a session on them. They stay until the session is stopped or Ctrl-C; without a terminal,
+    until they had no run for some minutes. Over a slow link a study shows what it costs that ranks talk."""
     from workshop.cli.emulation.hosts import EmulatedHosts, parse_rate
     from workshop.cli.emulation.session import session_on
 
@@ -51,7 +54,7 @@ def hosts(
             grid = "workshop study run grid --workload mnist --vary map_by=slot,node"
             err.print(f"  {grid} --ranks 2 --session {SESSION}")
             err.print("Ctrl-C ends the session and the hosts.")
-            wait()
+            wait(math.inf if sys.stdout.isatty() else UNUSED)
     except KeyboardInterrupt:
         err.print("The session and the hosts have ended.")
         return 130

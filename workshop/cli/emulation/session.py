@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import subprocess
 import sys
@@ -21,10 +22,11 @@ EVERY = 0.5  # seconds between looks whether it has ended by itself
 
 
 @contextlib.contextmanager
-def session_on(hosts: EmulatedHosts, name: str, slots: int) -> Iterator[Callable[[], None]]:
+def session_on(hosts: EmulatedHosts, name: str, slots: int) -> Iterator[Callable[[float], None]]:
     """A session with its conductor on the first host, and with so many slots and one rank on each host; yields a
-    function that waits until somebody stops it, and raises WorkshopError where it ends otherwise. Raises BadInput where
-    the hosts can't reach the store, WorkshopError where the session doesn't start."""
+    function that waits until somebody stops it, or it had no run for so many seconds, and raises WorkshopError where it
+    ends otherwise. Raises BadInput where the hosts can't reach the store, WorkshopError where the session doesn't
+    start."""
     if not config.database_url().startswith("sqlite"):
         raise BadInput(
             "Emulated hosts can't reach a database server of this machine; unset WORKSHOP_DATABASE_URL for them."
@@ -48,8 +50,13 @@ def session_on(hosts: EmulatedHosts, name: str, slots: int) -> Iterator[Callable
         raise WorkshopError(started.stderr.strip() or f"The session on the hosts ended with {started.returncode}.")
     with Store.open() as store:
 
-        def wait() -> None:
+        def wait(unused: float = math.inf) -> None:
+            used = time.time()
             while (session := store.session(name)).up:
+                if any(not run.ended for run in store.runs(session_id=session.id, limit=1)):
+                    used = time.time()
+                if time.time() - used > unused:
+                    return
                 time.sleep(EVERY)
             if session.state != "stopped":
                 why = session.message if session.state == "failed" else "its conductor was ended"
