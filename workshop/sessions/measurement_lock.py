@@ -26,7 +26,7 @@ MOST_BYTES = 200  # bytes that are read of what a holder has written
 
 
 def holder() -> str:
-    """Who holds the machine for measuring, in words; "" where the lock is free, even if the file names a holder."""
+    """The holder of the machine for measuring, in words; "" where the lock is free, even if the file names a holder."""
     try:
         descriptor = os.open(LOCK, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:

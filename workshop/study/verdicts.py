@@ -55,7 +55,7 @@ def verdict(kind: str, named: Mapping[str, Any]) -> dict[str, str]:
 
 
 def facts(cells: Sequence[CellResult], unit: str, finished: bool) -> dict[str, Any]:
-    """What all kinds of studies know of their cells, by the names that rules use."""
+    """Facts of the cells of any kind of study, by the names that rules use."""
     measured = ranked(cells)
 
     def rate(cell: CellResult) -> str:

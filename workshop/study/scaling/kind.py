@@ -74,7 +74,7 @@ def _lost(row: Row) -> dict[str, float]:
 
 
 def _facts(limit: str, row: Row, weak: bool) -> dict[str, Any]:
-    """What the rules know of a row; `limit` is its limit, or "ideal"."""
+    """Facts of a row, by the names that rules use; `limit` is its limit, or "ideal"."""
     base, efficiency = row.base or row, row.efficiency or 1.0
     facts: dict[str, Any] = {
         "limit": limit,
