@@ -30,7 +30,7 @@ def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
     assert "5 runs" in plain(page)
     click(page, "Prepare it")
     (study,) = store.studies()
-    assert (study.kind, study.trials, study.done, study.submitted_by) == ("ways", 5, 0, "Instructor")
+    assert (study.kind, study.trials, study.done, study.submitted_by) == ("ways", 15, 0, "Instructor")
     assert study.description["params"]["partition"] == "dirichlet"
     assert "0 of 5 runs" in plain(page) and "Start it" in labels(page)
     assert "has not prepared" in plain(open_page("federated", new="1")), "the form is the instructor's"

@@ -1,10 +1,10 @@
-"""Verdicts of studies: `verdicts.yaml` has the rules of each kind; here they are read and applied. Pure."""
+"""Verdicts of studies: a package's `verdicts.yaml` has the rules of its kinds; here they are read and applied. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 
 import yaml
@@ -25,13 +25,14 @@ class Verdicts(BaseModel, frozen=True, extra="forbid"):
 
 
 @cache
-def read(kind: str) -> Verdicts:
-    """The verdicts of a kind, with the rules for studies that have measured too little."""
-    text = (Path(__file__).parent / "verdicts.yaml").read_text(encoding="utf-8")
+def read(kind: str, package: str = __package__) -> Verdicts:
+    """The verdicts of a kind, with the sentences of its file, and its rules for studies that have measured too
+    little."""
+    text = (files(package) / "verdicts.yaml").read_text(encoding="utf-8")
     document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     chosen = document[kind]
-    chosen["sentences"] = {**document["sentences"], **chosen.get("sentences", {})}
-    chosen["rules"] = [*document["too_little"], *chosen["rules"]]
+    chosen["sentences"] = {**document.get("sentences", {}), **chosen.get("sentences", {})}
+    chosen["rules"] = [*document.get("too_little", []), *chosen["rules"]]
     return Verdicts(**chosen)
 
 
@@ -41,9 +42,9 @@ def reason(kind: str, named: Mapping[str, Any]) -> str:
     return next(finding.why for _, finding in holding(verdicts.rules, with_sentences(verdicts.sentences, named)))
 
 
-def verdict(kind: str, named: Mapping[str, Any]) -> dict[str, str]:
+def verdict(kind: str, named: Mapping[str, Any], package: str = __package__) -> dict[str, str]:
     """Verdict, why and next by the first rule that holds."""
-    verdicts = read(kind)
+    verdicts = read(kind, package)
     facts = with_sentences(verdicts.sentences, named)
     finding = next(finding for _, finding in holding(verdicts.rules, facts))
     begin, end = ([say(text, facts) for text in texts] for texts in (verdicts.begin, verdicts.end))

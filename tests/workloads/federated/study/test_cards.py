@@ -37,7 +37,7 @@ def test_a_study_that_is_complete(store: Store, session: SessionRecord) -> None:
     came, seeds = (one for one in found["came-to"].parts if one["kind"] == "table")
     assert came["rows"][2] == ["Each alone", "42.0 ± 3.2 %", "96.4 ± 1.1 %"]
     assert len(seeds["rows"]) == 5
-    assert seeds["rows"][1][0] == "1" and links(seeds["rows"][1]) == ["/run?run=2"]
+    assert seeds["rows"][1][0] == "1" and links(seeds["rows"][1]) == [f"/run?run={run}" for run in (4, 5, 6)]
     assert seeds["rows"][1][2:] == ["93 %", "94 %", "44 %", "91 %", "95 %", "97 %"]
     rows = {(row[0], row[1]): row[2:] for row in part(found["differences"], "table")["rows"]}
     assert rows["Federated against alone", "held-out images"] == ["+50.0 ± 1.9 points", "5 of 5"]
@@ -56,21 +56,23 @@ def test_one_that_goes_on_shows_its_run_by_round(store: Store, session: SessionR
     now = {trace.name: list(trace.y) for trace in figure(found["rounds-held_out"]).data}
     assert now["federated, seed 0"] == [0.6, 0.7]
     assert f"seed 0, which is learning now (run {run.id})" in text(found["rounds-held_out"])
-    store.finish(run.id, "completed", metrics=seed.metrics(seed.CAME[0]))
-    seed.begin(store, session, study.id, 2, rounds=1)
+    store.finish(run.id, "completed", metrics=seed.metrics(seed.CAME[0], "federated"))
+    for number in (2, 3):
+        seed.end(store, session, study.id, number)
+    seed.begin(store, session, study.id, 4, rounds=1)
     found = shown(store, study)
     drawn = figure(found["rounds-own"]).data
-    assert [trace.meta for trace in drawn].count("now") == 3
+    assert [trace.meta for trace in drawn].count("now") == 1
     assert "bands" not in text(found["rounds-own"]), "one seed has none"
 
 
 def test_its_export_has_every_way_s_figures(store: Store, session: SessionRecord) -> None:
     found = kinds.report(store, seed.study(store, session, failing=(2,)))
     rows = list(csv.DictReader(io.StringIO(export.table(found))))
-    assert [row["seed"] for row in rows] == ["0", "1", "2", "3", "4"]
-    assert (rows[0]["rate"], rows[0]["unit"]) == ("0.92", "held-out accuracy, federated")
-    assert (rows[0]["alone_held_out"], rows[0]["centralised_own"]) == ("0.4", "0.94")
-    assert (rows[1]["status"], rows[1]["alone_held_out"]) == ("failed", "")
+    assert [row["way"] for row in rows[:5]] == ["federated", "centralised", "alone", "centralised", "alone"]
+    assert (rows[0]["rate"], rows[0]["unit"]) == ("0.92", "held-out accuracy")
+    assert (rows[2]["alone_held_out"], rows[1]["centralised_own"]) == ("0.4", "0.94")
+    assert (rows[3]["status"], rows[3]["centralised_held_out"]) == ("failed", "")
     cards = list(shown(store, found.study).values())
     page = export.page(found, cards)
     assert "Three ways side by side" in page and "10:12598" in page and "<b>out</b>" not in page

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 from tests.web import seed as class_seed
 from tests.workloads.federated.study import seed
 from workshop.core.documents import finite
+from workshop.report.rules import holding
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
-from workshop.study.kinds import report
+from workshop.study import verdicts
+from workshop.study.kinds import report, title
 from workshop.workloads.federated.study import kind as guesses
 from workshop.workloads.federated.study.kind import WaysReport
 
@@ -92,16 +95,39 @@ def test_before_the_first_end_the_run_that_goes_on_is_there_by_round(store: Stor
     study = seed.study(store, session, ended=0)
     run = seed.begin(store, session, study.id, 1, rounds=2)
     told = found(store, study.id)
-    assert told.now is not None and (told.now.seed, told.now.run) == (0, run.id)
+    assert told.now is not None and (told.now.seed, told.now.runs) == (0, [run.id])
     assert told.now.curves["federated", "held_out"] == pytest.approx({1: 0.6, 2: 0.7})
-    assert told.now.curves["alone", "own"] == pytest.approx({1: 0.3, 2: 0.4})
     assert told.verdict["verdict"] == "No seed has come to its end yet."
-    seed.tell(store, run.id, 3, 3)
-    after = found(store, study.id).now
-    assert after is not None and max(after.curves["centralised", "own"]) == 3
-    store.finish(run.id, "completed", metrics=seed.metrics(seed.CAME[0]))
+    store.finish(run.id, "completed", metrics=seed.metrics(seed.CAME[0], "federated"))
+    between = found(store, study.id)
+    assert between.now is None and not between.seeds
+    pooled = seed.begin(store, session, study.id, 2, rounds=3)
+    now = found(store, study.id).now
+    assert now is not None and max(now.curves["centralised", "own"]) == 3
+    assert max(now.curves["federated", "own"]) == 4, "of the way that has ended"
+    store.finish(pooled.id, "completed", metrics=seed.metrics(seed.CAME[0], "centralised"))
+    seed.end(store, session, study.id, 3)
     ended = found(store, study.id)
     assert ended.now is None and [one.seed for one in ended.seeds] == [0]
+
+
+def test_a_study_of_before_whose_runs_learned_in_all_ways(store: Store, session: SessionRecord) -> None:
+    asked = seed.wanted(2)
+    trials = [
+        replace(trial, number=number, params={**trial.params, "way": "all"})
+        for number, trial in enumerate(asked.trials()[::3], 1)
+    ]
+    before = {name: value for name, value in asked.description().items() if name != "repeats"} | {"seeds": 2}
+    made = store.create_study("ways", "federated", before, trials)
+    assert title(store.study(made.id)).endswith("2 seeds")
+    store.take_study(made.id, "seed")
+    seed.end(store, session, made.id, 1)
+    run = seed.begin(store, session, made.id, 2, rounds=1)
+    told = found(store, made.id)
+    assert [one.scores for one in told.seeds] == [
+        {(way, on): score for way in seed.WAYS for on, score in zip(seed.ON, seed.CAME[0][way], strict=True)}
+    ]
+    assert told.now is not None and told.now.runs == [run.id] and len(told.now.curves) == 6
 
 
 def test_what_failed_is_named_and_the_others_count(store: Store, session: SessionRecord) -> None:
@@ -122,3 +148,22 @@ def test_answers_to_what_is_predicted(store: Store, session: SessionRecord) -> N
         200 * np.std([0.52, 0.49, 0.48, 0.56, 0.45], ddof=1) / np.sqrt(5), abs=0.06
     )
     assert guesses.answer(found(store, seed.study(store, session, ended=0).id), "alone") is None
+
+
+def test_each_rule_of_the_verdict(store: Store, session: SessionRecord, monkeypatch: pytest.MonkeyPatch) -> None:
+    reached = []
+
+    def watched(rules: Any, facts: Any) -> Any:
+        for rule, finding in holding(rules, facts):
+            reached.append(rule)
+            yield rule, finding
+
+    monkeypatch.setattr(verdicts, "holding", watched)
+    far, near = seed.CAME, came(*[(0.93, 0.92 + 0.001 * at, 0.4) for at in range(5)])
+    alike = came(*[(0.93, 0.92, 0.92)] * 5)
+    for results, settings in ((far[:1], {}), (far, {}), (far, {"algorithm": "fedprox"}), (near, {}), (alike, {})):
+        found(store, seed.study(store, session, came=results, **settings).id)
+    found(store, seed.study(store, session, ended=0).id)
+    found(store, seed.study(store, session, came=far[:1], failing=(1,)).id)
+    rules = verdicts.read("ways", "workshop.workloads.federated.study").rules
+    assert {id(rule) for rule in reached} == {id(rule) for rule in rules}

@@ -10,17 +10,26 @@ from workshop.registry import workload
 from workshop.workloads.federated.study.plan import plan
 
 
-def test_every_seed_is_a_run_of_all_three_ways() -> None:
+def test_each_seed_is_a_run_of_each_way() -> None:
     wanted = plan(workload("federated"), {"seed": 7, "data": "digits"}, Placement(ranks=2), 3)
     trials = wanted.trials()
-    assert [trial.params["seed"] for trial in trials] == [7, 8, 9]
-    assert [trial.label for trial in trials] == ["seed 7", "seed 8", "seed 9"]
-    assert [trial.point for trial in trials] == [{"seed": 7}, {"seed": 8}, {"seed": 9}]
-    others = [{**trial.params, "seed": 0} for trial in trials]
-    assert others[0] == others[1] == others[2], "they differ in nothing else"
-    assert others[0]["way"] == "all"
+    assert [trial.params["seed"] for trial in trials] == [7, 7, 7, 8, 8, 8, 9, 9, 9]
+    ways = ["federated", "centralised", "alone"]
+    assert [trial.label for trial in trials] == [*ways, *ways[1:], ways[0], ways[2], *ways[:2]], "interleaved"
+    assert all(trial.point == {"way": trial.label} == {"way": trial.params["way"]} for trial in trials)
+    others = [{**trial.params, "seed": 0, "way": ""} for trial in trials]
+    assert all(other == others[0] for other in others), "they differ in nothing else"
     assert {trial.placement["ranks"] for trial in trials} == {2}
     assert wanted.description() == plan(workload("federated"), wanted.params, Placement(ranks=2), 3).description()
+
+
+def test_only_the_federated_way_is_attacked() -> None:
+    wanted = plan(workload("federated"), {"attack": "scale", "rule": "trimmed"}, Placement(ranks=2), 1)
+    assert [(cell.params["attack"], cell.params["rule"]) for cell in wanted.cells] == [
+        ("scale", "trimmed"),
+        ("none", "mean"),
+        ("none", "mean"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +39,7 @@ def test_every_seed_is_a_run_of_all_three_ways() -> None:
         ("federated", {"way": "alone"}, 5, "way is 'alone', but this study sets all three side by side"),
         ("federated", {}, 0, "seeds is 0: it should be a whole number from 1 to 100"),
         ("federated", {"nonsense": 1}, 5, "nonsense is not one of its settings"),
-        ("federated", {"seed": 2**31 - 2}, 5, "seed is 2147483648"),
+        ("federated", {"seed": 2**31 - 2}, 5, "seed is 2147483650"),
     ],
 )
 def test_what_can_not_be(name: str, given: dict[str, object], seeds: int, sentence: str) -> None:

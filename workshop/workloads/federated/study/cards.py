@@ -110,7 +110,7 @@ def _curves(report: WaysReport, on: str, title: str, text: str) -> Card:
     now, description = report.now, report.study.description
     bands = {way: report.seeds.by_round(way, on) for way in WAYS}
     legend = [text] + [BANDS] * (len(report.seeds) > 1)
-    legend += [GOING_ON.format(seed=now.seed, run=now.run)] if now is not None else []
+    legend += [GOING_ON.format(seed=now.seed, run=now.runs[-1])] if now is not None else []
     chart = lines(bands, now, on, int(description["params"]["rounds"]), description["measure"])
     return Card(f"rounds-{on}", title, (about(" ".join(legend)), figure(chart)), half=True)
 
@@ -119,9 +119,10 @@ def _final_scores(report: WaysReport) -> Card:
     """Return a card with each way's final scores, over the seeds and with each of them."""
     heads = ["Way", "Held-out images", "Institutions' own images"]
     rows = [[words.capital(NAMES[way]), *(kind.spread(report.seeds.scores(way, on)) for on in ON)] for way in WAYS]
-    each = ["Seed", "Run", *(f"{words.capital(kind.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
+    each = ["Seed", "Runs", *(f"{words.capital(kind.NAMES[way])}, {on.replace('_', '-')}" for way, on in WAYS_ON)]
     seeds = [
-        [str(run.seed), runs_cell([run.run]), *(percent(run.scores[key]) for key in WAYS_ON)] for run in report.seeds
+        [str(seeded.seed), runs_cell(seeded.runs), *(percent(seeded.scores[key]) for key in WAYS_ON)]
+        for seeded in report.seeds
     ]
     return Card("came-to", "What each way came to", (about(SPREAD), table(heads, rows), table(each, seeds)))
 

@@ -22,7 +22,7 @@ def ways(
         str, typer.Option(metavar="NAME", help="What institutions learn: federated (digits) or segmentation.")
     ] = "federated",
     seeds: Annotated[
-        int, typer.Option(metavar="N", min=1, max=100, help="Runs, each with a seed of its own, from --seed on.")
+        int, typer.Option(metavar="N", min=1, max=100, help="Runs of each way, with the seeds from --seed on.")
     ] = 5,
     settings: commands.Settings = None,
     *,

@@ -1,5 +1,5 @@
 """Three ways side by side as a kind of study: the results of the seeds so far, the run that goes on, and the
-verdict on them."""
+facts of the verdict on them."""
 
 from __future__ import annotations
 
@@ -9,20 +9,19 @@ from statistics import fmean, stdev
 from typing import Any
 
 from workshop.core import words
-from workshop.report.analysis.findings import number, percent, points
+from workshop.report.analysis.findings import number, percent
 from workshop.store.records import RunRecord, StudyRecord
 from workshop.store.store import Store
+from workshop.study import verdicts
 from workshop.study.guided.kind import Answer, NumberGuess
 from workshop.study.kinds import Kind, Report, read
 from workshop.study.results import AGREED, Paired, failure, standard_error
 from workshop.study.trials import status
 from workshop.workloads.federated.study import plan
-from workshop.workloads.federated.study.plan import ON, WAYS, WAYS_ON, Seeded, Seeds, ended, names, running, seed_of
+from workshop.workloads.federated.study.plan import ON, WAY, WAYS, WAYS_ON, Seeded, Seeds, names, seed_of
 
 NAMES = {"federated": "federated", "centralised": "pooled", "alone": "alone"}
 DATA = {"held_out": "held-out images", "own": "institutions' own images"}
-# The ways' names behind "above", "behind" and similar words.
-AGAINST = {"centralised": "pooled images", "alone": "each alone"}
 PUBLISHED = (
     "Sheller et al. (2020, Scientific Reports 10:12598) report that a network which segments brain tumours, trained on "
     "the data of all institutions, is about 17 % better on held-out data than trained on one institution's alone, and "
@@ -37,7 +36,6 @@ CAVEAT = (
 )
 
 
-CLOSE = 0.02  # of a score: two points, within which two ways count as close
 HELD_OUT = ON[0]
 FEDERATED, POOLED, ALONE = WAYS
 # The ways that are compared, first the one that is expected to be better.
@@ -59,65 +57,33 @@ def mean_words(differences: Sequence[float], unit: str) -> str:
     return f"{100 * fmean(differences):+.1f}{'' if error is None else f' ± {100 * error:.1f}'} {unit}"
 
 
-def verdict(seeds: Seeds, params: Mapping[str, Any], workload: str, finished: bool, failed: str = "") -> dict[str, str]:
-    """Return verdict, why and next from the results so far. `failed` is the sentence of seeds that failed.
-
-    A difference counts where all seeds agree; otherwise two ways can't be told apart.
-    """
-    if not seeds and finished:
-        following = "Mend that, then run it again (--failed)."
-        return {"verdict": "No seed came to an end.", "why": failed, "next": following}
-    if not seeds:
-        following = "Guess meanwhile: how far will federated learning be from pooled images, and above each alone?"
-        why = failed or "The rounds of a run that goes on are drawn below."
-        return {"verdict": "No seed has come to its end yet.", "why": why, "next": following}
-    pairs = {way: pair for way in AGAINST if (pair := seeds.compare(FEDERATED, way, HELD_OUT)) is not None}
-    sides = {way: f"{'above' if pair.mean > 0 else 'behind'} {AGAINST[way]}" for way, pair in pairs.items()}
-    differences = [f"{points(abs(pair.mean))} {sides[way]}" for way, pair in pairs.items() if pair.agreed]
-    tied = " or from ".join(AGAINST[way] for way, pair in pairs.items() if not pair.agreed)
-    stands = ([f"can't be told from {tied}"] if tied else []) + (
-        [f"is {' and '.join(differences)}"] if differences else []
-    )
-    several = len(seeds) > 1
-    over = f"over {words.count(len(seeds), 'seed')}" if several else "with one seed"
-    whys = []
-    for on, what in zip(ON, (f" ({'mean ± standard deviation' if several else 'one seed'})", ""), strict=True):
-        scores = "; ".join(f"{NAMES[way]} {spread(seeds.scores(way, on))}" for way in WAYS)
-        whys.append(f"On {DATA[on]}{what}: {scores}.")
-    if several:
-        errors = {way: 100 * (standard_error(pair.differences) or 0.0) for way, pair in pairs.items()}
-        each = [
-            f"{100 * abs(pair.mean):.1f} ± {errors[way]:.1f} points {sides[way]} with "
-            f"{max(pair.better, pair.worse)} of {len(pair.pairs)} seeds"
-            for way, pair in pairs.items()
-        ]
-        whys.append(f"Seed by seed (± the mean's standard error) it is {', and '.join(each)}.")
-    return {
-        "verdict": f"Federated learning {' and '.join(stands)} on {DATA[HELD_OUT]}, {over}.",
-        "why": " ".join([*whys, failed]).strip(),
-        "next": _next(params, workload, pairs[POOLED], pairs[ALONE]),
+def verdict(seeds: Seeds, study: StudyRecord, failed: Sequence[int], failed_why: str) -> dict[str, str]:
+    """Return verdict, why and next by the rules of verdicts.yaml. `failed` are the seeds of failed runs."""
+    pairs = {other: pair for way, other in PAIRS[:2] if (pair := seeds.compare(way, other, HELD_OUT)) is not None}
+    named = {
+        "seeds": len(seeds),
+        "enough": AGREED,
+        "finished": study.finished_at is not None,
+        "failed": failed,
+        "failed_why": failed_why,
+        "workload": study.workload,
+        "params": study.description["params"],
+        "pairs": list(pairs.values()),
+        **{NAMES[other]: pair for other, pair in pairs.items()},
+        "error": lambda pair: standard_error(pair.differences) or 0.0,
+        "scores": {
+            on: "; ".join(f"{NAMES[way]} {spread(seeds.scores(way, on))}" for way in WAYS) for on in ON if seeds
+        },
     }
-
-
-def _next(params: Mapping[str, Any], workload: str, pooled: Paired, alone: Paired) -> str:
-    if len(pooled.pairs) < AGREED:
-        return f"Give it more seeds (--seeds {AGREED}): so few can all agree by chance."
-    if pooled.mean < -CLOSE and pooled.agreed:
-        if params.get("algorithm") == "fedavg":
-            return "Hold local models near the shared one (--algorithm fedprox), or give it more rounds, and compare."
-        return f"Give it more rounds (--rounds {2 * int(params.get('rounds') or 1)}): does it come to pooled images?"
-    if not alone.sure or alone.mean <= CLOSE:
-        unlike = "label" if workload == "federated" else "shift"
-        return f"Make institutions less alike (--partition {unlike}): when does it pay to learn together?"
-    return "Attack it, protect it, or run the same with OpenFL: see the page Three ways to learn."
+    return verdicts.verdict(plan.KIND, named, __package__)
 
 
 @dataclass(frozen=True)
 class WaysReport(Report):
-    """A study of three ways: the results of its seeds, and the run that goes on."""
+    """A study of three ways: the results of its seeds, and the seed whose run goes on."""
 
     seeds: Seeds
-    now: Seeded | None  # the run that goes on
+    now: Seeded | None  # the seed whose run goes on
 
     @property
     def pairs(self) -> list[tuple[str, str, str, Paired]]:
@@ -141,8 +107,8 @@ class WaysReport(Report):
                 }
                 for way, other, on, pair in self.pairs
             ],
-            "by_seed": [run.as_json() for run in self.seeds],
-            "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.run},
+            "by_seed": [seeded.as_json() for seeded in self.seeds],
+            "now": None if self.now is None else {"seed": self.now.seed, "run": self.now.runs[-1]},
             "published": {**PUBLISHED_GAINS, "source": PUBLISHED},
         }
 
@@ -158,19 +124,22 @@ def _spread_json(scores: Sequence[float]) -> dict[str, Any] | None:
 def ways_report(store: Store, study: StudyRecord) -> WaysReport:
     """Return a study of three ways with its results so far, also those of the run that goes on."""
     trials, runs = read(store, study.id)
-    params, measure = study.description["params"], study.description["measure"]
-    seeds, now = Seeds(), None
+    measure = study.description["measure"]
+    by_seed: dict[int, Seeded] = {}
+    broken: dict[int, str] = {}  # seed -> the reason why a run failed
+    now: Seeded | None = None
     for trial in trials:
-        run = runs.get(trial.run_id or 0)
-        if (seeded := ended(trial, run)) is not None:
-            seeds.append(seeded)
+        run, seed = runs.get(trial.run_id or 0), seed_of(trial)
+        seeded = by_seed.setdefault(seed, Seeded(seed))
+        if status(trial, runs) == "failed":
+            broken.setdefault(seed, failure(trial, run).rstrip("."))
+        elif run is not None and run.status == "completed":
+            seeded.add(run)
         elif run is not None and run.status == "running":
-            now = running(trial, run, store.events(run.id, names(measure).values(), rank=0), measure)
-    failed = ""
-    if broken := [trial for trial in trials if status(trial, runs) == "failed"]:
-        why = failure(broken[0], runs.get(broken[0].run_id or 0)).rstrip(".")
-        failed = f"{words.capital(words.numbered('seed', [seed_of(trial) for trial in broken]))} failed: {why}."
-    conclusion = verdict(seeds, params, study.workload, study.finished_at is not None, failed)
+            now = seeded
+            seeded.watch(run, store.events(run.id, names(measure, run.params[WAY]).values(), rank=0), measure)
+    seeds = Seeds(seeded for seeded in by_seed.values() if seeded.complete)
+    conclusion = verdict(seeds, study, list(broken), next(iter(broken.values()), ""))
     return WaysReport(study, trials, runs, conclusion, seeds, now)
 
 
@@ -178,7 +147,8 @@ def title(study: StudyRecord) -> str:
     """Return a study's title."""
     description = study.description
     who = words.count(description["params"]["institutions"], "institution")
-    return f"three ways side by side: {study.workload}, {who}, {words.count(description['seeds'], 'seed')}"
+    seeds = description.get("repeats", description["seeds"])  # seeds: of studies whose runs learned in all three ways
+    return f"three ways side by side: {study.workload}, {who}, {words.count(seeds, 'seed')}"
 
 
 def columns(run: RunRecord) -> dict[str, float]:

@@ -1,15 +1,15 @@
-"""Plans of three ways of learning with several seeds, and the scores of their runs: final, by round, and as bands over
-the seeds.
+"""Plans of three ways of learning, a grid over the way whose repeats have seeds, and the scores of their runs: final,
+by round, and as bands over the seeds.
 
-Each run learns in all three ways with one seed: of the weights, of the partition, and of the order of the images. So
-the ways can be compared seed by seed, where all have had the same luck.
+A seed is that of the weights, of the partition, and of the order of the images. So the ways can be compared seed by
+seed, where all have had the same luck.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
@@ -32,7 +32,9 @@ from workshop.study.trials import Cell, Plan
 KIND = "ways"
 SEEDS = 5  # with fewer seeds, even full agreement may be chance
 MOST = 100
-WAY, ALL = "way", "all"
+WAYS = ("federated", "centralised", "alone")
+WAY, ALL = "way", "all"  # a run with `all` learns in each of them
+UNGUARDED = {"attack": "none", "rule": "mean", "privacy": "none"}  # where nobody sends updates
 # The workloads that learn in three ways, and the word for what each measures.
 MEASURES = {"federated": "accuracy", "segmentation": "Dice"}
 # The defaults of a study. The workload's own defaults deal digits so unevenly that learning alone is clearly worse.
@@ -53,21 +55,23 @@ def plan(workload: Workload, options: Mapping[str, Any], placement: Placement, s
         raise BadInput(f"way is {options[WAY]!r}, but this study sets all three side by side; leave it out.")
     settings = {**SETTINGS[workload.name], **options, WAY: ALL}
     base = workload.check(settings).model_dump(mode="json")
-    where = placement.as_json()
+    workload.check({**base, SEED: base[SEED] + seeds - 1})
+    where, measure = placement.as_json(), MEASURES[workload.name]
     cells = []
-    for seed in range(base[SEED], base[SEED] + seeds):
-        params = workload.check({**base, SEED: seed}).model_dump(mode="json")
-        cells.append(Cell(f"seed {seed}", params, where, {SEED: seed}))
-    measure = MEASURES[workload.name]
+    for way in WAYS:
+        guard = {} if way == WAYS[0] else UNGUARDED
+        params = workload.check({**base, **guard, WAY: way}).model_dump(mode="json")
+        cells.append(Cell(way, params, where, {WAY: way}))
     described = {
-        "seeds": seeds,
+        "seeds": True,
+        "repeats": seeds,
         "measure": measure,
         "rate": f"held_out_{measure.lower()}",
-        "unit": f"held-out {measure}, federated",  # unit of the rate; the other ways have their own columns
+        "unit": f"held-out {measure}",
         "params": base,
         "placement": where,
     }
-    return Plan(KIND, workload.name, described, tuple(cells))
+    return Plan(KIND, workload.name, described, tuple(cells), seeds)
 
 
 def checked(
@@ -91,7 +95,7 @@ def checked(
 class WaysOptions(Params):
     """Settings of a study of three ways."""
 
-    seeds: int = Field(SEEDS, ge=1, le=MOST, description="runs of all three ways, each with a seed of its own")
+    seeds: int = Field(SEEDS, ge=1, le=MOST, description="runs of each way; a seed is the same for all three")
 
 
 def _plan(form: StudyRequest) -> Plan:
@@ -109,7 +113,6 @@ FORM = StudyForm(
 )
 
 
-WAYS = ("federated", "centralised", "alone")  # in the order in which runs learn them
 ON = ("held_out", "own")  # the data of a score: images that no institution has, or each institution's own
 WAYS_ON = [(way, on) for on in ON for way in WAYS]
 Curve = Mapping[int, float]  # round, from 1 -> score
@@ -134,25 +137,49 @@ def band(curves: Sequence[Curve]) -> Band | None:
     return Band(tuple(common), means, lows, highs, len(curves)) if common else None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Seeded:
-    """One run's scores (0 to 1), for each way on each data: final ones, and by round so far."""
+    """The scores (0 to 1) of a seed's runs, for each way on each data: final ones, and by round so far."""
 
     seed: int
-    run: int
-    scores: Mapping[tuple[str, str], float]  # (way, on) -> final score; empty while the run goes on
-    curves: Mapping[tuple[str, str], Curve]
+    runs: list[int] = field(default_factory=list)
+    scores: dict[tuple[str, str], float] = field(default_factory=dict)  # (way, on) -> final score
+    curves: dict[tuple[str, str], Curve] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        return len(self.scores) == len(WAYS_ON)
 
     def as_json(self) -> dict[str, Any]:
         scores = {way: {on: self.scores.get((way, on)) for on in ON} for way in WAYS}
-        return {"seed": self.seed, "run": self.run, **scores}
+        return {"seed": self.seed, "runs": self.runs, **scores}
+
+    def add(self, run: RunRecord) -> None:
+        """Add the scores of the ways in which a completed run has learned."""
+        for way, on in WAYS_ON:
+            results = (run.metrics.get("by_way") or {}).get(way) or {}
+            if number(score := results.get(f"{on}_score")):
+                self.scores[way, on] = score
+                rounds = enumerate(results.get(on) or (), 1)
+                self.curves[way, on] = {at: float(value) for at, value in rounds if number(value)}
+        self.runs.append(run.id)
+
+    def watch(self, run: RunRecord, events: Iterable[Event], measure: str) -> None:
+        """Add the rounds of a run that goes on, from the events of its rank 0. NaN is left out."""
+        keys = {name: key for key, name in names(measure, run.params[WAY]).items()}
+        curves: dict[tuple[str, str], dict[int, float]] = {}
+        for event in events:
+            if event.name in keys and event.step is not None and math.isfinite(event.value):
+                curves.setdefault(keys[event.name], {})[event.step] = event.value
+        self.curves |= curves
+        self.runs.append(run.id)
 
 
 class Seeds(list[Seeded]):
-    """The completed runs, one for each seed."""
+    """The seeds with which all three ways have ended."""
 
     def scores(self, way: str, on: str) -> list[float]:
-        return [run.scores[way, on] for run in self]
+        return [seeded.scores[way, on] for seeded in self]
 
     def compare(self, way: str, other: str, on: str) -> Paired | None:
         """Compare two ways, seed by seed; None without a seed."""
@@ -160,39 +187,17 @@ class Seeds(list[Seeded]):
 
     def by_round(self, way: str, on: str) -> Band | None:
         """Return a way's band over all seeds."""
-        return band([curve for run in self if (curve := run.curves.get((way, on)))])
+        return band([curve for seeded in self if (curve := seeded.curves.get((way, on)))])
 
 
-def ended(trial: Trial, run: RunRecord | None) -> Seeded | None:
-    """Return the scores of a trial's run; None where it hasn't completed, or doesn't have all three ways."""
-    if run is None or run.status != "completed":
-        return None
-    by_way = run.metrics.get("by_way") or {}
-    values_by_key = {
-        (way, on): ((by_way.get(way) or {}).get(f"{on}_score"), by_way.get(way, {}).get(on)) for way, on in WAYS_ON
-    }
-    scores = {key: score for key, (score, _) in values_by_key.items() if number(score)}
-    curves = {
-        key: {at: float(value) for at, value in enumerate(values or (), 1) if number(value)}
-        for key, (_, values) in values_by_key.items()
-    }
-    return Seeded(seed_of(trial), run.id, scores, curves) if len(scores) == len(values_by_key) else None
-
-
-def running(trial: Trial, run: RunRecord, events: Iterable[Event], measure: str) -> Seeded:
-    """Return the scores of a run that goes on, from the events of its rank 0 (see `names`). NaN is left out."""
-    keys = {name: key for key, name in names(measure).items()}
-    curves: dict[tuple[str, str], dict[int, float]] = {}
-    for event in events:
-        if event.name in keys and event.step is not None and math.isfinite(event.value):
-            curves.setdefault(keys[event.name], {})[event.step] = event.value
-    return Seeded(seed_of(trial), run.id, {}, curves)
-
-
-def names(measure: str) -> dict[tuple[str, str], str]:
-    """Return the names of the events with a round's scores: (way, on) -> name."""
+def names(measure: str, way: str = ALL) -> dict[tuple[str, str], str]:
+    """Return the names of the events with a round's scores in a run of a way: (way, on) -> name. The first way of a
+    run has no prefix."""
+    ways = WAYS if way == ALL else (way,)
     return {
-        (way, on): f"{'' if way == WAYS[0] else f'{way} '}{on.replace('_', '-')} {measure}" for way in WAYS for on in ON
+        (each, on): f"{'' if each == ways[0] else f'{each} '}{on.replace('_', '-')} {measure}"
+        for each in ways
+        for on in ON
     }
 
 
