@@ -48,14 +48,14 @@ def test_each_rule_of_grids(reached: list[Rule]) -> None:
     pair = [cell(1, 1, *fast), cell(2, 1, *faster)]
     said = verdict(pair, "images/s", True, "workshop run it", rival=pair[0], **seeds)
     assert said["next"] == "Use it: workshop run it" and "5 of 5 times" in said["why"]
-    assert {id(rule) for rule in reached} == {id(rule) for rule in verdicts.read("grid").rules}
+    assert {rule for rule in reached} == {rule for rule in verdicts.read("grid").rules}
 
 
 def test_each_rule_of_scaling_studies(reached: list[Rule]) -> None:
     for rows, _, _ in CASES.values():
         scaling_verdict(compared(rows), weak=False)
     own_rules = verdicts.read("scaling").rules[3:]  # behind those of too little
-    assert {id(rule) for rule in reached} >= {id(rule) for rule in own_rules}
+    assert {rule for rule in reached} >= {rule for rule in own_rules}
 
 
 def test_each_rule_of_the_tuner(reached: list[Rule]) -> None:

@@ -166,4 +166,4 @@ def test_each_rule_of_the_verdict(store: Store, session: SessionRecord, monkeypa
     found(store, seed.study(store, session, ended=0).id)
     found(store, seed.study(store, session, came=far[:1], failing=(1,)).id)
     rules = verdicts.read("ways", "workshop.workloads.federated.study").rules
-    assert {id(rule) for rule in reached} == {id(rule) for rule in rules}
+    assert {rule for rule in reached} == {rule for rule in rules}
