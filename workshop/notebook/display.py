@@ -17,6 +17,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -33,6 +34,8 @@ from workshop.report import html, terminal
 from workshop.report.cards import Card
 from workshop.report.figures import theme
 from workshop.report.snapshot import Snapshot
+
+MACROS = html.Macros(Path(__file__).with_name("notebook.html"))
 
 Piece = str | go.Figure  # HTML, or a figure
 
@@ -208,8 +211,7 @@ class ResultDisplay(FiguresDisplay):
         yield from self.preview()
 
     def title_line(self, text: str) -> str:
-        link = f" · {html.link(self.address, 'its page', target='_blank')}" if self.address else ""
-        return f"<div>{html.muted(text)}{link}</div>"
+        return MACROS.address(self.address, "its page", text)
 
     def show_at(self, line: StatusLine) -> None:
         """Show it in the place of a line. As the value of the same cell, it isn't shown once more."""

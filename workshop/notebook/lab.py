@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterable, Mapping
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from workshop.core.errors import BadInput
 from workshop.course import catalogue, description, exercise_checks, learner, notebook, source
 from workshop.course.exercise_checks import MISSING, CheckOutcome, Exercise
 from workshop.notebook import ranks
-from workshop.notebook.display import CALM, GOOD, NEARLY, Message, NotebookDisplay, Piece
+from workshop.notebook.display import CALM, GOOD, MACROS, NEARLY, Message, NotebookDisplay, Piece
 from workshop.notebook.request import plain, unknown
 from workshop.notebook.session import attach, notebook_store
 from workshop.report import html
@@ -30,7 +29,6 @@ WELCOME = (
     "from the top."
 )
 
-_LIST = "<ul>{}</ul>"
 _opened: set[tuple[str, str]] = set()  # learners and labs in this kernel
 
 
@@ -105,7 +103,7 @@ class NotebookLab(NotebookDisplay):
                 f'are {wrong}. Try it, and call lab.check("{id}").'
             )
         code = notebook.solution(source.read(self._folder / source.FILE), id)
-        inside = html.line("", f"A solution of {id}") + f"<pre>{escape(code)}</pre>"
+        inside = MACROS.solution(f"A solution of {id}", code)
         Message(f"A solution of {id}:\n\n{code}\n\n", exercise.reason, CALM, inside).show()
 
     def _exercise(self, id: str) -> Exercise:
@@ -126,20 +124,8 @@ class NotebookLab(NotebookDisplay):
 
     def pieces(self) -> Iterable[Piece]:
         described = self.described
-        goals = "".join(f"<li>{escape(goal)}</li>" for goal in described.goals)
-        parts = [
-            html.line(f"Lab {described.number}: {described.title}", tone="heading"),
-            html.line(f"About {described.minutes} minutes. At its end you can:"),
-            _LIST.format(goals),
-        ]
-        if states := list(self._states()):
-            marks = "".join(
-                f'<li><code>{escape(id)}</code> <span class="ws-dot ws-{look}">&#9632;</span> {escape(state)}</li>'
-                for id, state, look in states
-            )
-            parts.append(html.line("Exercises:") + _LIST.format(marks))
-        parts += [html.line(WELCOME, tone="note")] if self._again else []
-        yield html.box("".join(parts))
+        title, note = f"Lab {described.number}: {described.title}", WELCOME if self._again else ""
+        yield html.box(MACROS.lab(title, described.minutes, described.goals, list(self._states()), note))
 
     def _states(self) -> Iterable[tuple[str, str, str]]:
         """Each exercise with its state and its look."""

@@ -9,7 +9,6 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +22,7 @@ from rich.text import Text
 
 from workshop.core.words import count, quantity
 from workshop.engine import cells
+from workshop.notebook.display import MACROS
 
 _COLOUR = r"\x1b\[[0-9;]{0,60}m"
 _OTHER = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\[[0-9;?]*$|\x1b[^\[\]]?|[\x00\b]"
@@ -44,10 +44,8 @@ def without_escapes(text: str) -> str:
 def as_html(text: str) -> str:
     """A text as HTML, escaped, with its terminal's colours."""
     coloured = Text.from_ansi(_NO_COLOURS.sub(lambda match: match[1] or "", text))
-    return "".join(
-        f'<span style="{rules}">{escape(words)}</span>' if style and (rules := _rules(style)) else escape(words)
-        for words, style, _ in coloured.render(_CONSOLE)
-    )
+    pieces = coloured.render(_CONSOLE)
+    return str(MACROS.coloured([(words, _rules(style) if style else "") for words, style, _ in pieces]))
 
 
 def _rules(style: Style) -> str:
@@ -66,15 +64,6 @@ PACE = 1_000_000  # characters a second that drawings may have
 PATIENT = 2.0  # seconds behind which a cell that runs says so
 
 _BREAKS = re.compile(r"(\r\n|\n|\r)")
-_LINE = "font-family:var(--jp-code-font-family,monospace);font-size:var(--jp-code-font-size,13px);line-height:1.35;"
-_BLOCK = (
-    '<div style="display:flex;gap:.8em;margin:2px 0;border-left:3px solid var(--jp-border-color2,#d5dde4);'
-    'padding-left:.7em"><div style="flex:none;min-width:3.6em;opacity:.65;{line}">{label}</div>'
-    '<pre style="margin:0;padding:0;background:none;min-width:0;'
-    'white-space:pre-wrap;word-break:normal;overflow-wrap:anywhere;{line}">'
-    "{text}</pre></div>"
-)
-_NOTE = '<div style="opacity:.65;margin:2px 0">{}</div>'
 
 
 class OutputTail:
@@ -202,20 +191,18 @@ class Output:
         for rank, rank_output in enumerate(self.ranks):
             if rank_output.displays:
                 label = f"rank {rank}"
-                publish_display_data({"text/html": _NOTE.format(label), "text/plain": f"{label}:"})
+                publish_display_data({"text/html": MACROS.note(label), "text/plain": f"{label}:"})
             for output in rank_output.displays:
                 publish_display_data(dict(output["data"]), dict(output.get("metadata") or {}))
 
     def html(self) -> str:
         """All that is to be seen, escaped."""
-        parts = [_NOTE.format(escape(note)) for note in self._notes]
+        parts = [MACROS.note(note) for note in self._notes]
         for rank, rank_output in enumerate(self.ranks):
             if text := rank_output.tail.text:
-                note = rank_output.tail.note
-                before = f'<span style="opacity:.65">{note}\n</span>' if note else ""
-                parts.append(_BLOCK.format(line=_LINE, label=f"rank {rank}", text=f"{before}{as_html(text)}"))
+                parts.append(MACROS.rank(f"rank {rank}", rank_output.tail.note, as_html(text)))
         if self.status:
-            parts.append(_NOTE.format(escape(self.status)))
+            parts.append(MACROS.note(self.status))
         return "".join(parts)
 
     def plain(self, notes: bool = True) -> str:

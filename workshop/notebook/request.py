@@ -8,7 +8,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from html import escape
 from os import PathLike, fspath
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -22,7 +21,7 @@ from workshop.core.placement import Host, Placement, hosts_from
 from workshop.extension import Workload
 from workshop.mpi.implementations import implementation
 from workshop.mpi.reader.parsed_options import mapping_fields
-from workshop.notebook.display import StatusLine
+from workshop.notebook.display import MACROS, StatusLine
 from workshop.registry import workload_title, workloads
 from workshop.report import html
 from workshop.report.actions import OPTIONS
@@ -238,10 +237,9 @@ def _going_on(store: Store, run: RunRecord, latest: Latest) -> tuple[str, str]:
     if run.status == "queued":
         waits = f"{turn(store, run)} {state_words(store.session(run.session_id))}"
         return f"{title}: waiting. {waits}", html.box(f"{html.line(title)}{html.muted(f'Waiting. {waits}')}")
-    bar, state = "<progress></progress>", latest.activity.words(run) or STATUS[run.status]
+    state = latest.activity.words(run) or STATUS[run.status]
     if share := progress_share(run):
-        bar = f'<progress max="1" value="{share:.4f}"></progress>'
         state = f"{state} · {words.percent(share)}"
     metrics = ", ".join(f"{name} {value}" for name, value in latest.look())
     state += f" · {metrics}" if metrics else ""
-    return f"{title}: {state}", html.box(f"{html.line(title)}{bar} {escape(state)}")
+    return f"{title}: {state}", html.box(MACROS.going_on(title, state, share or None))

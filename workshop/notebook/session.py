@@ -17,7 +17,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.notebook import own_ranks, ranks, studies
-from workshop.notebook.display import NotebookDisplay, Piece, StatusLine, draw_offline
+from workshop.notebook.display import MACROS, NotebookDisplay, Piece, StatusLine, draw_offline
 from workshop.notebook.request import ATTACH, dashboard, follow, parted, submit
 from workshop.notebook.shown import RankMapShown, RunShown
 from workshop.registry import workload as workload_of
@@ -171,7 +171,7 @@ class Session(NotebookDisplay):
         if whose := learner.identity(self.store):
             lines.append(html.line(whose.nickname, "You are"))
         if address := dashboard("/session"):
-            lines.append(f"<div>{html.link(address, 'Its page on the dashboard', target='_blank')}</div>")
+            lines.append(MACROS.address(address, "Its page on the dashboard"))
         yield html.box("".join(lines), "good" if now.up else "bad")
 
     def _await_record(self, what: Callable[[SessionRecord], bool]) -> SessionRecord:

@@ -9,7 +9,6 @@ import io
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
@@ -20,7 +19,7 @@ from workshop.core.placement import Placement
 from workshop.course import learner
 from workshop.extension import Workload, load
 from workshop.notebook import display
-from workshop.notebook.display import ResultDisplay, StatusLine
+from workshop.notebook.display import MACROS, ResultDisplay, StatusLine
 from workshop.notebook.request import CellStopped, dashboard, parted, plain, progress_share, unknown
 from workshop.notebook.shown import ShownVerdict
 from workshop.registry import studies
@@ -169,8 +168,7 @@ def _going_on(number: int, now: runner.Progress) -> tuple[str, str]:
     remaining = "" if now.seconds_left is None else f", about {words.long(now.seconds_left)} left"
     sentence = f"Study {number}: {now.done} of {now.total} runs done{remaining}"
     what = f"run {now.run.id} ({now.trial.label}): {state}"
-    bar = f'<progress max="{max(now.total, 1)}" value="{now.done + share:.3f}"></progress>'
-    return f"{sentence}; {what}", html.box(f"{html.line(sentence)}{bar} {escape(what)}")
+    return f"{sentence}; {what}", html.box(MACROS.going_on(sentence, what, now.done + share, max(now.total, 1)))
 
 
 def check(store: Store, session: SessionRecord, chosen: Workload, planned_study: Plan, whose: Identity | None) -> None:

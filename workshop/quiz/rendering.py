@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from html import escape, unescape
+from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import tostring
 
@@ -24,7 +25,9 @@ from markdown_it.token import Token
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
 from workshop.quiz.parts import written
+from workshop.report.html import Macros
 
+ANSWERS = Macros(Path(__file__).parent / "types" / "answers.html")
 HEADING = "h4"  # for headings of all levels, because a question is below the page's own headings
 _NUMBER = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _IN_FORMULA = re.compile(r"(\\[A-Za-z]+\*?\s*)?\{([a-z][a-z0-9_]*)\}")

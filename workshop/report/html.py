@@ -38,9 +38,22 @@ Draw = Callable[[Part], str]
 Source = Callable[[str], str | None]  # the address that shows a picture; empty: too large; None: not there
 
 
+class Macros:
+    """The macros of a template, which may import cards.html, as functions that return HTML."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def __getattr__(self, name: str) -> Callable[..., str]:
+        return lambda *values, **named: str(getattr(_module(self._file), name)(*values, **named))
+
+
 @cache
-def _macros() -> Any:
-    return ENVIRONMENT.get_template("cards.html").module
+def _module(file: Path) -> Any:
+    return ENVIRONMENT.overlay(loader=FileSystemLoader([file.parent, _HERE])).get_template(file.name).module
+
+
+CARDS = Macros(_HERE / "cards.html")
 
 
 def pieces(
@@ -51,14 +64,14 @@ def pieces(
     for native, group in groupby(parts, lambda part: part["kind"] in unrendered):
         if native:
             yield from group
-        elif html := "".join(_macros().part(part, linked, source) for part in group):
+        elif html := "".join(CARDS.part(part, linked, source) for part in group):
             yield html
 
 
 def section(card: Card, draw: Draw, linked: bool = True, source: Source = str) -> str:
     """A card as a section, where `draw` makes HTML of a figure."""
     contents = pieces(card.parts, linked=linked, source=source)
-    return str(_macros().section(card, "".join(piece if isinstance(piece, str) else draw(piece) for piece in contents)))
+    return CARDS.section(card, "".join(piece if isinstance(piece, str) else draw(piece) for piece in contents))
 
 
 def live(cards: Iterable[Card], tables: bool = False) -> str:
@@ -68,7 +81,7 @@ def live(cards: Iterable[Card], tables: bool = False) -> str:
 
     def place(title: str, part: Part) -> str:
         label = ". ".join(filter(None, (part["label"] or title, figure_sentence(part["figure"]))))
-        frame = str(_macros().frame(label, len(figures), int(part["width"])))
+        frame = CARDS.frame(label, len(figures), int(part["width"]))
         figures.append(part["figure"])
         return frame + (data(part["figure"]) if tables else "")
 
@@ -79,20 +92,16 @@ def live(cards: Iterable[Card], tables: bool = False) -> str:
 def data(figure: go.Figure) -> str:
     """A figure's data as a table that one opens."""
     headings, rows = figure_table(figure)
-    return str(_macros().data(headings, rows)) if rows else ""
+    return CARDS.data(headings, rows) if rows else ""
 
 
 def alone(html: str) -> str:
     """HTML for a notebook, with its stylesheet: an output has to look right without any other."""
-    return f'<style>{STYLE}</style><div class="ws ws-notebook">{html}</div>'
+    return CARDS.alone(STYLE, html)
 
 
-def _macro(name: str) -> Callable[..., str]:
-    """A macro of cards.html as a function."""
-    return lambda *values, **named: str(getattr(_macros(), name)(*values, **named))
-
-
-title, box, line, muted, link, tiles, table = map(_macro, ("title", "box", "line", "muted", "link", "tiles", "table"))
+title, box, line, muted, link = CARDS.title, CARDS.box, CARDS.line, CARDS.muted, CARDS.link
+tiles, table = CARDS.tiles, CARDS.table
 
 
 MOST_NAMED = 4  # lines that the sentence describes

@@ -13,7 +13,7 @@ from workshop.core import words
 from workshop.quiz import rendering
 from workshop.quiz.form_errors import Mistake
 from workshop.quiz.parts import LETTERS, Option, Picture, PollOption, combinations, drawn_words
-from workshop.quiz.rendering import html
+from workshop.quiz.rendering import ANSWERS, html
 from workshop.quiz.types.base import DrawnQuestion, Mark, Question, keyed, read_key, read_keys, repeated
 
 MOST_COMPARED = 50  # combinations of numbers with which options are compared
@@ -148,7 +148,7 @@ class Multiple(Choice):
         share = max(0.0, (len(chosen & right) - len(chosen - right)) / len(right))
         feedback = self.feedback(variant, answer)
         if missed := len(right - chosen):
-            feedback += (f"<p>{words.count(missed, 'right answer')} {words.verb(missed)} missing.</p>",)
+            feedback += (ANSWERS.words(f"{words.count(missed, 'right answer')} {words.verb(missed)} missing."),)
         return Mark(share, chosen == right, feedback)
 
 

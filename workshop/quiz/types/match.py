@@ -14,7 +14,7 @@ from workshop.core.errors import BadInput
 from workshop.quiz import rendering
 from workshop.quiz.form_errors import Mistake
 from workshop.quiz.parts import LETTERS, Markdown, Pair, Picture
-from workshop.quiz.rendering import html, plain
+from workshop.quiz.rendering import ANSWERS, html, plain
 from workshop.quiz.types.base import (
     DrawnQuestion,
     Mark,
@@ -57,12 +57,9 @@ class Match(Question):
         return super().view(variant, picture) | {"lefts": lefts, "rights": keyed(variant, self.rights)}
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
-        rows = "".join(
-            f"<tr><td>{html(pair.left, variant.numbers)}</td><td>{html(pair.right, variant.numbers)}</td></tr>"
-            for pair in self.pairs
-        )
+        rows = [(html(pair.left, variant.numbers), html(pair.right, variant.numbers)) for pair in self.pairs]
         keys = self.sent(variant, range(len(self.pairs)))
-        return super().solution(variant) | {"html": f"<table><tbody>{rows}</tbody></table>", "match": keys}
+        return super().solution(variant) | {"html": ANSWERS.pairs(rows), "match": keys}
 
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         if answers:
@@ -119,9 +116,9 @@ class Order(Question):
         return super().view(variant, picture) | {"items": keyed(variant, self.items)}
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
-        lines = "".join(f"<li>{html(item, variant.numbers)}</li>" for item in self.items)
+        lines = ANSWERS.items([html(item, variant.numbers) for item in self.items])
         keys = self.sent(variant, range(len(self.items)))
-        return super().solution(variant) | {"html": f"<ol>{lines}</ol>", "order": keys}
+        return super().solution(variant) | {"html": lines, "order": keys}
 
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         for place, number in enumerate(range(len(self.items)) if answers else variant.order, 1):

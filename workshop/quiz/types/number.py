@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from html import escape
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field
@@ -25,7 +24,7 @@ from workshop.quiz.parts import (
     measured,
     written,
 )
-from workshop.quiz.rendering import html
+from workshop.quiz.rendering import ANSWERS, html
 from workshop.quiz.types.base import DrawnQuestion, Mark, Question, uncomputable
 from workshop.registry import workload
 from workshop.report.actions import params_of
@@ -50,7 +49,7 @@ class Quantity(Question):
 
     def quantity(self, value: str) -> str:
         """A number with the unit, as HTML."""
-        return f"<p>{escape(f'{value} {self.unit}'.strip(), quote=False)}</p>"
+        return ANSWERS.words(f"{value} {self.unit}".strip())
 
 
 def within(answer: float, right: float, tolerance: Tolerance) -> bool:
@@ -147,7 +146,7 @@ class Text(Question):
                 described[folded] = f"{form!r} in {'accept' if path[0] == 'accept' else f'near.{path[1]}'}"
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
-        return super().solution(variant) | {"html": f"<p>{escape(self.accept[0], quote=False)}</p>"}
+        return super().solution(variant) | {"html": ANSWERS.words(self.accept[0])}
 
     def right_words(self, variant: DrawnQuestion) -> str:
         return ", or ".join(self.accept)
@@ -201,7 +200,7 @@ class Predict(Quantity):
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
         html = ""
         if truth is not None:
-            html = f"<p>rank {round(truth)}</p>" if self.kind == "rank" else self.quantity(measured(truth))
+            html = ANSWERS.words(f"rank {round(truth)}") if self.kind == "rank" else self.quantity(measured(truth))
         return super().solution(variant) | {"html": html, "value": truth}
 
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:

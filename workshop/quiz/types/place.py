@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from html import escape
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
@@ -20,7 +19,7 @@ from workshop.mpi.mapper import Prediction
 from workshop.quiz import text_input
 from workshop.quiz.form_errors import Mistake, Where, model_problems, mpi_problems
 from workshop.quiz.parts import Composed, Line, NearPlacement, Picture
-from workshop.quiz.rendering import html
+from workshop.quiz.rendering import ANSWERS, html
 from workshop.quiz.types.base import DrawnQuestion, Mark, Question
 from workshop.report.analysis.difference import difference, sentences
 
@@ -114,8 +113,7 @@ class Place(Question):
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
         line = command(self, self.right)
-        code = f"<pre><code>{escape(line, quote=False)}</code></pre>"
-        return super().solution(variant) | {"html": code, "placement": dict(self.right), "command": line}
+        return super().solution(variant) | {"html": ANSWERS.code(line), "placement": dict(self.right), "command": line}
 
     def lines(self, variant: DrawnQuestion, answers: bool) -> Iterator[tuple[str, str, str]]:
         yield f"On {self.machine}; choose {words.listed(self.ask)}", "   ", "   "
@@ -144,10 +142,9 @@ class Place(Question):
             why = " ".join(right.refused.split())
             raise WorkshopError(f"The mapper gives no map for what is right in {self.id}: {why}")
         if result.refused is not None:
-            text = escape(result.refused, quote=False)
             title = f"{implementation(compose(self, answer).mpi).title} {mpi.REFUSES}"
-            html_text = f"<p>{title}</p><pre><code>{text}</code></pre>" if result.own_words else f"<p>{text}</p>"
-            return Mark(0.0, False, (html_text,))
+            said = ANSWERS.code(result.refused, title) if result.own_words else ANSWERS.words(result.refused)
+            return Mark(0.0, False, (said,))
         if _same(self, self.right, answer):
             return Mark(1.0, True)
         near = [html(near.feedback, variant.numbers) for near in self.near if _same(self, near.placement, answer)]
@@ -155,7 +152,7 @@ class Place(Question):
         expected, threads = (compose(self, chosen).threads_per_rank for chosen in (self.right, answer))
         if threads != expected:
             differences.append(f"Each rank has {count(threads, 'thread')}, where {_were(expected)} asked for.")
-        return Mark(0.0, False, (*near, *(f"<p>{escape(sentence, quote=False)}</p>" for sentence in differences)))
+        return Mark(0.0, False, (*near, *map(ANSWERS.words, differences)))
 
     def hits(self, variant: DrawnQuestion, near: Any, answer: Any) -> bool:
         """Whether the placements are equal. Others might map equally, but that would need the mapper."""
