@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.workloads.openfl import test_verdict as openfl
 from tests.workloads.quantisation import test_report as quantisation
 from tests.workloads.regression import test_report as regression
 from workshop.core.errors import BadInput
+from workshop.core.placement import Placement
 from workshop.extension import load
 from workshop.registry import workloads
 from workshop.report import rules
@@ -146,6 +148,25 @@ def test_rules_name_facts_that_exist(package: str) -> None:
     texts = [text for rule in findings(known) for text in (rule.verdict, *rule.why, rule.next)]
     texts += [*known.sentences.values(), *known.remarks, *(f"{{{{ {rule.when} }}}}" for rule in findings(known))]
     assert {name for text in texts for name in meta.find_undeclared_variables(rules.ENVIRONMENT.parse(text))} <= names
+
+
+OF_COMMANDS = {"resume", "hosts", "oversubscribe"}  # options of workshop run that are no settings
+
+
+def line_of(package: str) -> list[str]:
+    """A package with those that its rules are based on."""
+    return [package, *line_of(rules.read(package).based_on)] if package else []
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_recommended_options_are_settings_of_workloads_with_these_rules(package: str) -> None:
+    users = [workload for workload in workloads().values() if package in line_of(workload.rules or rules.GENERAL)]
+    settings = {name for workload in users for name in workload.params.model_fields} | set(Placement.model_fields)
+    known = rules.read(package)
+    inherited = {rule.next for base in line_of(package)[1:] for rule in findings(rules.read(base))}
+    texts = [*({rule.next for rule in findings(known)} - inherited), *known.sentences.values()]
+    named = {name.replace("-", "_") for text in texts for name in re.findall(r"--([a-z][a-z-]+)", text)}
+    assert named - settings - OF_COMMANDS == set()
 
 
 @pytest.mark.parametrize(
