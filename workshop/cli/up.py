@@ -137,13 +137,22 @@ def _address(text: str) -> str:
         raise BadInput(f"--proxy is {text!r:.80}; it should be one IP address like 127.0.0.1.") from None
 
 
-def doctor(hosts: common.Hosts = None, as_json: common.JSON = False) -> int:
+def doctor(
+    hosts: common.Hosts = None,
+    explain: Annotated[
+        str | None, typer.Option(metavar="PACKAGE", help="Say which package Python imports, such as tensorflow.")
+    ] = None,
+    as_json: common.JSON = False,
+) -> int:
     """Check this machine, and other hosts. Each line is ok, or the fix in one sentence."""
     from rich.console import Console
 
-    from workshop.cli import doctor
+    from workshop.cli import doctor, package
 
-    checks = doctor.checks() if hosts is None else doctor.hosts(common.read_hosts(hosts))
+    if explain is not None:
+        checks = package.explain(explain)
+    else:
+        checks = doctor.checks() if hosts is None else doctor.hosts(common.read_hosts(hosts))
     if as_json:
         common.answer(doctor.as_json(checks))
     else:
