@@ -26,13 +26,16 @@ PATIENCE = 60.0  # seconds for a confirmation
 
 
 @contextmanager
-def served(port: int | None = None, proxy: str = "") -> Iterator[tuple[psutil.Process, int]]:
+def served(port: int | None = None, proxy: str = "", prefix: str = "") -> Iterator[tuple[psutil.Process, int]]:
     """Start a dashboard process, and return it with its port (default: a free one). `proxy` is believed from where they
-    come. Raises WorkshopError when the dashboard doesn't answer."""
+    come; visitors find it below the path `prefix`. Raises WorkshopError when the dashboard doesn't answer."""
     if port is None:
         port = free_port()
     command = guarded(
-        [sys.executable, "-m", "workshop.web.server", "--host", HOST, "--port", str(port), "--proxy", proxy]
+        [
+            *(sys.executable, "-m", "workshop.web.server", "--host", HOST, "--port", str(port)),
+            *("--proxy", proxy, "--prefix", prefix),
+        ]
     )
     with open(config.home() / "dashboard.log", "ab") as log:
         quiet = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}

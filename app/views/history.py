@@ -24,7 +24,7 @@ from workshop.web.pages.live import draw_figure
 
 MOST_RUNS = 300  # runs in the table
 COLUMNS = {
-    "Run": lambda run: f"/run?run={run.id}",
+    "Run": lambda run: f"run?run={run.id}",
     "Status": lambda run: STATUS[run.status],
     "Workload": lambda run: workload_title(run.workload),
     "Settings": lambda run: ", ".join(changed(run.workload, run.params)) or "defaults",

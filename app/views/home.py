@@ -155,7 +155,7 @@ def _step(step: RunSheetStep, folder: Path, lab: LabDescription, identity: Ident
             if step.deck and st.button("Host the quiz", type="primary", icon=":material/quiz:"):
                 deck, pictures = decks.deck(step.deck)
                 quiz_round = rounds.host(store, deck.brief(), pictures)
-                blocks.leave(f"/quiz/{quiz_round.id}/host")
+                blocks.leave(f"quiz/{quiz_round.id}/host")
             frame.link("labs", "Section", ":material/menu_book:", {"lab": folder.name, "part": str(step.part)})
 
 

@@ -73,7 +73,7 @@ def _row(folder: Path, lab: LabDescription, progress: str, begun: bool) -> None:
         st.markdown(f"{lab.minutes} min", width=70)
         label = "Go on" if begun and progress else "Open"
         frame.link("labs", label, ":material/menu_book:", {"lab": folder.name})
-        st.link_button("Quiz", f"/quiz/alone/{lab.deck}:lab", icon=":material/quiz:")
+        st.link_button("Quiz", f"quiz/alone/{lab.deck}:lab", icon=":material/quiz:")
 
 
 def _paths(labs: Mapping[str, LabDescription], identity: Identity) -> None:
@@ -207,7 +207,7 @@ def _cell(
     _runs(cell.runs, key, session, identity)
     if cell.quiz:
         st.link_button(
-            "Answer the quiz of this lab", f"/quiz/alone/{lab.deck}:lab", icon=":material/quiz:", type="primary"
+            "Answer the quiz of this lab", f"quiz/alone/{lab.deck}:lab", icon=":material/quiz:", type="primary"
         )
         return
     with st.expander("Code in the notebook", icon=":material/code:"):

@@ -38,19 +38,19 @@ def page() -> None:
             _admission(identity)
         class_view()
         with st.container(horizontal=True):
-            st.link_button("Download as CSV", "/live/class.csv", icon=":material/download:")
+            st.link_button("Download as CSV", "live/class.csv", icon=":material/download:")
             with st.popover("Grades", icon=":material/grading:"):
                 for kind, title in spreadsheets.TITLES.items():
-                    st.link_button(title, f"/live/labs.grades-{kind}.csv", icon=":material/download:")
+                    st.link_button(title, f"live/labs.grades-{kind}.csv", icon=":material/download:")
             if frame.recorded() is None:
-                st.link_button("Download the roster", "/live/roster.csv", icon=":material/download:")
+                st.link_button("Download the roster", "live/roster.csv", icon=":material/download:")
                 if blocks.confirmed("Remove the roster", ":material/delete:", REMOVAL, "Yes, remove all learners"):
                     with blocks.errors():
                         classroom.remove_roster(frame.store(), identity)
                         classroom_bar.refresh()
                         st.rerun()
         return
-    st.link_button("Back to the class", "/progress", icon=":material/arrow_back:")
+    st.link_button("Back to the class", "progress", icon=":material/arrow_back:")
     if done := st.session_state.pop(DONE, ""):
         st.success(frame.plain(done))
     st.fragment(run_every=EVERY)(_learner)(learner)

@@ -69,7 +69,7 @@ def _deck(name: str, deck: Deck, score: DeckProgress | None) -> None:
     if score is not None and score.answered:
         st.progress(score.answered / score.questions, score.words)
         label, where = ("See how it went", "#score") if score.done else ("Go on", "")
-    st.link_button(label, f"/quiz/alone/{name}{where}", icon=":material/quiz:")
+    st.link_button(label, f"quiz/alone/{name}{where}", icon=":material/quiz:")
 
 
 def _form(identity: Identity) -> None:
@@ -99,7 +99,7 @@ def _form(identity: Identity) -> None:
             quiz_round = rounds.host(
                 frame.store(), deck, folder, speed_bonus=speed_bonus, ranking=ranking, vote_twice=vote_twice
             )
-            blocks.leave(f"/quiz/{quiz_round.id}/host")  # the projector follows the class into the lobby
+            blocks.leave(f"quiz/{quiz_round.id}/host")  # the projector follows the class into the lobby
 
 
 def _questions(deck: Deck) -> list[str]:
@@ -148,7 +148,7 @@ def _to_join() -> None:
         with st.container(border=True, key=f"round-{this.id}"):
             st.markdown(f"**{frame.plain(this.title)}** · {_phase(this)} · {_players(this)}")
             st.link_button(
-                "Join", f"/quiz?{urlencode({'code': this.code or ''})}", icon=":material/login:", type="primary"
+                "Join", f"quiz?{urlencode({'code': this.code or ''})}", icon=":material/login:", type="primary"
             )
 
 
@@ -167,7 +167,7 @@ def _ended(identity: Identity) -> None:
                 label = (
                     f"{this.title} ({count(len(frame.store().players(this.id)), 'attempt')}, {moment(this.created_at)})"
                 )
-                st.link_button(frame.plain(label), f"/quiz/{this.id}/results", icon=":material/analytics:")
+                st.link_button(frame.plain(label), f"quiz/{this.id}/results", icon=":material/analytics:")
 
 
 def _round(this: QuizRound, identity: Identity) -> None:
@@ -178,9 +178,9 @@ def _round(this: QuizRound, identity: Identity) -> None:
         )
         with st.container(horizontal=True):
             if this.ended_at is None:
-                st.link_button("Host", f"/quiz/{this.id}/host", icon=":material/settings_remote:", type="primary")
-                st.link_button("Projector", f"/quiz/{this.id}/projector", icon=":material/cast:")
-            st.link_button("Results", f"/quiz/{this.id}/results", icon=":material/analytics:")
+                st.link_button("Host", f"quiz/{this.id}/host", icon=":material/settings_remote:", type="primary")
+                st.link_button("Projector", f"quiz/{this.id}/projector", icon=":material/cast:")
+            st.link_button("Results", f"quiz/{this.id}/results", icon=":material/analytics:")
             if this.ended_at is None:
                 warning = "This ends the round for all who are in it. What was answered stays."
                 if blocks.confirmed("End", ":material/stop_circle:", warning, "End it", f"end-{this.id}"):

@@ -75,11 +75,18 @@ def up(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="The address of a reverse proxy in front of the dashboard, such as 127.0.0.1. Its X-Forwarded-For is "
-            "then believed: limits of visitors hold for each one's own address. Without this option nobody's is, and "
-            "all visitors behind a proxy are one address.",
+            help="The address of a reverse proxy in front of the dashboard, such as 127.0.0.1. Its X-Forwarded-For and "
+            "X-Forwarded-Prefix are then believed: limits of visitors hold for each one's own address. Without this "
+            "option nobody's are, and all visitors behind a proxy are one address.",
         ),
     ] = None,
+    prefix: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH",
+            help="The path below which a proxy shows the dashboard, such as /node/n1/8501; it may strip it or not.",
+        ),
+    ] = "",
     lab: Annotated[bool, typer.Option("--lab/--no-lab", help="Whether to start JupyterLab, too.")] = True,
     lab_port: Annotated[str | None, typer.Option(metavar="N", help="JupyterLab's port; a free one without it.")] = None,
     replay: Replay = False,
@@ -92,6 +99,7 @@ def up(
     from workshop.mpi import horovod
     from workshop.sessions.supervisor import ConductorProcess, check_port, only_one
     from workshop.web.address import Dashboard
+    from workshop.web.prefix import checked
 
     placement = common.placement_from({}, **where)
     at = common.site_from(placement, **site)
@@ -99,7 +107,7 @@ def up(
     with only_one():
         dashboard = Dashboard(host, check_port(host, port), say)
         dashboard.framed_by = " ".join(_origins(framed_by or []))
-        dashboard.proxy = _address(proxy or "")
+        dashboard.proxy, dashboard.prefix = _address(proxy or ""), checked(prefix)
         jupyter = _jupyter(dashboard, lab_port) if lab else None
         store = common.store()
         children: list[ChildProcess] = [ConductorProcess(store, name, placement, say, at), dashboard]

@@ -313,7 +313,7 @@ def next_step(
     at which the class is, with a sentence about it. None where nothing is left to do."""
     for quiz_round in rounds:
         sentence = f"A quiz with the whole class is going on: {quiz_round.title}."
-        return NextStep(sentence, "Join the quiz", address=f"/quiz?code={quiz_round.code or ''}")
+        return NextStep(sentence, "Join the quiz", address=f"quiz?code={quiz_round.code or ''}")
     course = [where for where in labs if where.lab.number is not None]
     if any(where.lab.name == pace_lab and not (where.done and where.finished) for where in course):
         return NextStep(pace_words, "Open the lab", lab=pace_lab)
@@ -323,7 +323,7 @@ def next_step(
         lab, name = lab_progress.lab, f"lab {lab_progress.lab.number}, {lab_progress.lab.title}"
         if lab_progress.finished and lab.deck:
             sentence = f"You have solved every exercise of {name}. Its quiz is still open."
-            return NextStep(sentence, "Answer the quiz", address=f"/quiz/alone/{lab.deck}:lab")
+            return NextStep(sentence, "Answer the quiz", address=f"quiz/alone/{lab.deck}:lab")
         return NextStep(f"You are in {name}.", "Go on with the lab", lab=lab.name)
     if lab := next((where.lab for where in course if not where.begun), None):
         verb = "Go on" if any(where.done for where in course) else "Begin"

@@ -42,7 +42,7 @@ Piece = str | go.Figure  # HTML, or a figure
 TITLE = 28  # pixels above a figure
 ALL = 1_000_000  # characters that the pictures of a card may take up in a notebook's file
 
-_ARTIFACT = re.compile(r"/artifact/\d+/([^?]+)")
+_ARTIFACT = re.compile(r"artifact/\d+/([^?]+)")
 
 
 def pieces(cards: Iterable[Card], snapshot: Snapshot | None = None) -> Iterator[Piece]:

@@ -81,7 +81,7 @@ class Snapshot:
     def url(self, name: str, download: bool = False) -> str:
         """Where a file can be had; the address changes with its content, so that browsers may keep it for ever."""
         version = (self.version(name) or "")[:16]
-        return f"/artifact/{self.run.id}/{quote(name)}?v={version}{'&download=1' if download else ''}"
+        return f"artifact/{self.run.id}/{quote(name)}?v={version}{'&download=1' if download else ''}"
 
     def metric(self, name: str, kind: Any) -> Any:
         """A metric, where the run told one of this kind; None otherwise."""

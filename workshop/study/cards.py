@@ -79,7 +79,7 @@ def best_card(cell: CellResult | None, unit: str, commands: Sequence[Part], titl
 
 
 def runs_cell(runs: Sequence[int]) -> Cell:
-    return {"links": [link(f"/run?run={run}", str(run)) for run in runs]} if runs else "–"
+    return {"links": [link(f"run?run={run}", str(run)) for run in runs]} if runs else "–"
 
 
 def cells_table(cells: Sequence[CellResult], unit: str, axes: Sequence[str]) -> list[Part]:

@@ -30,10 +30,10 @@ _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a pr
 ANYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # who listens everywhere is here under this name
 
 
-def tell(store: Store, host: str, port: int) -> None:
+def tell(store: Store, host: str, port: int, prefix: str = "") -> None:
     """Let the store know where its dashboard is about to listen."""
     name = ANYWHERE.get(host, host)
-    store.set_setting(KEY, url_of(name, port))
+    store.set_setting(KEY, url_of(name, port) + prefix)
     store.set_setting(HOST, host)
 
 
@@ -63,8 +63,8 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
     if not is_here_only(urlsplit(visited).hostname or ""):
         return visited, True
     host = _network_address() if (store.setting(HOST) or "") in ANYWHERE else ""
-    port = urlsplit(store.setting(KEY) or visited).port
-    return (url_of(host, port), True) if host and port else (visited, False)
+    known = urlsplit(store.setting(KEY) or visited)
+    return (url_of(host, known.port) + known.path, True) if host and known.port else (visited, False)
 
 
 def jupyterlab(store: Store, visited: str) -> str | None:
@@ -100,25 +100,26 @@ READY = 60.0  # seconds
 @dataclass
 class Dashboard(ChildProcess):
     """The dashboard's server. Only pages of `framed_by` (origins) may show it in a frame, and only a `proxy` (an
-    address) is believed from where requests come."""
+    address) is believed from where requests come. Visitors find it below the path `prefix`."""
 
     host: str
     port: int
     say: Callable[[str], None]
     framed_by: str = ""
     proxy: str = ""
+    prefix: str = ""
     name = "dashboard"
     answers = "The dashboard answers"
     needed = True
 
     @property
     def url(self) -> str:
-        return url_of(self.host, self.port)
+        return url_of(self.host, self.port) + self.prefix
 
     @property
     def url_here(self) -> str:
         """Its address for this machine, also where it listens on all of its addresses."""
-        return url_of(ANYWHERE.get(self.host, self.host), self.port)
+        return url_of(ANYWHERE.get(self.host, self.host), self.port) + self.prefix
 
     def start(self) -> None:
         if self._process is None:
@@ -128,6 +129,8 @@ class Dashboard(ChildProcess):
             command += ["--framed-by", self.framed_by]
         if self.proxy:
             command += ["--proxy", self.proxy]
+        if self.prefix:
+            command += ["--prefix", self.prefix]
         self._process = serve(guarded(command), config.home() / "dashboard.log")
 
     def wait_ready(self, ending: threading.Event) -> None:

@@ -201,7 +201,9 @@ async def refuse(
 
 def set_cookie(response: Response, name: str, value: str) -> None:
     response.headers["cache-control"] = "no-store"
-    response.set_cookie(name, value, max_age=int(STAY), httponly=True, samesite="lax", path="/")
+    response.set_cookie(
+        name, value, max_age=int(STAY), httponly=True, samesite="lax", path=None
+    )  # of this folder, see `prefix`
 
 
 def same_origin(headers: Headers) -> bool:

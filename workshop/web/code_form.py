@@ -17,6 +17,7 @@ from workshop.store.identities import LONGEST_NICKNAME, checked_nickname
 from workshop.store.store import Store
 from workshop.web import auth, limits, templates
 from workshop.web.auth_middleware import set_cookie
+from workshop.web.prefix import base
 
 
 class CodeForm(ABC):
@@ -139,13 +140,12 @@ async def log_out(store: Store, cookie: str, request: Request) -> Response:
         await run_in_threadpool(store.log_out, identity.id)
         response: Response = RedirectResponse("/join", 303)
         response.headers["cache-control"] = "no-store"
-        response.delete_cookie(cookie)
+        response.set_cookie(cookie, max_age=0, path=None)
         return response
     if identity.role != "instructor":
         return templates.page("plain", 403, title="Log out", words="Only the instructor can log everybody out.")
     token, code = await run_in_threadpool(auth.log_everybody_out, store)
     _, secret = await run_in_threadpool(auth.let_in, store, "instructor", identity.nickname)
-    address = f"{request.url.scheme}://{request.url.netloc}"
-    response = templates.page("left", address=address, token=token, code=code)
+    response = templates.page("left", address=base(request), token=token, code=code)
     set_cookie(response, cookie, secret)
     return response

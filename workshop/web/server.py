@@ -25,6 +25,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from workshop import registry
 from workshop.core import config
@@ -40,6 +41,7 @@ from workshop.web import actions, address, live, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
 from workshop.web.code_form import Join, log_out
 from workshop.web.limits import LimitMiddleware
+from workshop.web.prefix import PrefixMiddleware
 from workshop.web.quiz import routes as quiz
 
 STREAMLIT_SETTINGS: dict[str, Any] = {
@@ -91,7 +93,7 @@ class CompressedScripts(GZipMiddleware):
         await (super().__call__ if is_static else self.app)(scope, receive, send)
 
 
-def build(store: Store, port: int, framed_by: str = "") -> Any:
+def build(store: Store, port: int, framed_by: str = "", prefix: str = "", proxy: str = "") -> Any:
     """The ASGI application. Streamlit's settings are the whole process's, so there is one application per process."""
     from streamlit import config as streamlit_config
     from streamlit.starlette import App
@@ -119,6 +121,9 @@ def build(store: Store, port: int, framed_by: str = "") -> Any:
             *_streamlit_routes(),
         ],
         middleware=[
+            Middleware(PrefixMiddleware, prefix=prefix, proxy=proxy),
+            # Without a proxy, anybody who reaches loopback could come from as many addresses as they like.
+            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxy)] if proxy else []),
             Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
             Middleware(LimitMiddleware),
@@ -144,7 +149,7 @@ def _streamlit_routes() -> list[BaseRoute]:
         return HTMLResponse(page, headers={"cache-control": "no-cache"})
 
     def lost(request: Request) -> Response:
-        words, link = "There is no page at this address.", ("/", "Go to the first page")
+        words, link = "There is no page at this address.", ("./", "Go to the first page")
         return templates.page("plain", 404, title="No such page", words=words, link=link)
 
     return [
@@ -154,24 +159,25 @@ def _streamlit_routes() -> list[BaseRoute]:
     ]
 
 
-def serve(host: str, port: int, framed_by: str = "", proxy: str = "") -> None:
+def serve(host: str, port: int, framed_by: str = "", proxy: str = "", prefix: str = "") -> None:
     """Serve until SIGTERM or SIGINT; pages of the origins `framed_by` may show ours in a frame. `proxy`: the address of
-    a reverse proxy, which is believed from where requests come (X-Forwarded-For); nobody else is. Raises BadInput where
-    the port can't be had or the store can't be opened."""
+    a reverse proxy, which is believed from where requests come and to where (X-Forwarded-For, X-Forwarded-Prefix);
+    nobody else is. `prefix`: the path below which visitors find the dashboard. Raises BadInput where the port can't be
+    had or the store can't be opened."""
     check_port(host, port)
     raise_limits()  # each connection of a learner is an open file
     with Store.open() as store:
         log = RotatingFileHandler(config.home() / "dashboard.log", maxBytes=LARGEST_LOG, backupCount=1)
         logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s %(message)s", handlers=[log])
-        server = uvicorn.Server(configuration(build(store, port, framed_by), host, port, proxy))
+        server = uvicorn.Server(configuration(build(store, port, framed_by, prefix, proxy), host, port))
         # Streamlit imports pandas when it draws the first page: a visitor would wait for it, and plotly fails in
         # other threads while it is half there.
         import_module("pandas")
-        address.tell(store, host, port)
+        address.tell(store, host, port, prefix)
         server.run()
 
 
-def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Config:
+def configuration(app: Any, host: str, port: int) -> uvicorn.Config:
     """How the server serves; see `serve`."""
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]  # open files; below 0: any number
     return uvicorn.Config(
@@ -189,8 +195,7 @@ def configuration(app: Any, host: str, port: int, proxy: str = "") -> uvicorn.Co
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,  # a watching browser asks for the next picture within that
         server_header=False,
-        proxy_headers=bool(proxy),  # else anybody who reaches loopback could come from as many addresses as they like
-        forwarded_allow_ips=proxy or None,
+        proxy_headers=False,  # see `build`
         lifespan="on",
     )
 
@@ -282,9 +287,10 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8501)
     parser.add_argument("--framed-by", default="", help="origins whose pages may show these in a frame")
     parser.add_argument("--proxy", default="", help="address of a reverse proxy that tells from where requests come")
+    parser.add_argument("--prefix", default="", help="path below which visitors find the dashboard")
     options = parser.parse_args()
     try:
-        serve(options.host, options.port, options.framed_by, options.proxy)
+        serve(options.host, options.port, options.framed_by, options.proxy, options.prefix)
     except WorkshopError as error:
         print(error, file=sys.stderr)
         sys.exit(error.exit_code)

@@ -133,7 +133,7 @@ class Question(DeckPart):
 
     def solution(self, variant: DrawnQuestion, truth: float | None = None) -> dict[str, Any]:
         """The right answer as JSON for a browser, shown after answering; `truth` is a prediction's measured value."""
-        address = f"/labs?{urlencode({'lab': variant.lab, 'section': self.section})}" if self.section else ""
+        address = f"labs?{urlencode({'lab': variant.lab, 'section': self.section})}" if self.section else ""
         taught = {"section": self.section, "address": address}
         return {"html": "", "explanation": html(self.explanation, variant.numbers), **taught}
 

@@ -114,7 +114,7 @@ def resumption(snapshot: Snapshot) -> list[Card]:
     note = paragraph(
         line("It has kept a checkpoint: a new run can begin where that was written, with the same settings.")
     )
-    button = link(f"/run?run={run.id}&again={run.id}", "Go on from this run", button=True)
+    button = link(f"run?run={run.id}&again={run.id}", "Go on from this run", button=True)
     return [Card("again", "", (note, links(button)))]
 
 
@@ -141,12 +141,12 @@ def _buttons(snapshot: Snapshot) -> list[Part]:
     for number, action in enumerate(actions(run), 1):
         other = run_like(snapshot.store, run, action)
         if other is not None:
-            url = f"/history?compare={run.id},{other}"
+            url = f"history?compare={run.id},{other}"
             buttons.append(link(url, f"Compare with run {other} ({action.words})", button=True))
         elif not in_recording:
-            buttons.append(link(f"/run?run={run.id}&change={number}", f"Set up a run with {action.words}", button=True))
+            buttons.append(link(f"run?run={run.id}&change={number}", f"Set up a run with {action.words}", button=True))
     if snapshot.workload is not None and snapshot.workload.lab in {lab.name for lab in labs()}:
-        buttons.append(link(f"/labs?lab={snapshot.workload.lab}", "Open the lab that explains it", button=True))
+        buttons.append(link(f"labs?lab={snapshot.workload.lab}", "Open the lab that explains it", button=True))
     return buttons
 
 

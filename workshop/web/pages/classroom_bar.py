@@ -77,7 +77,10 @@ def invitation(store: Store) -> dict[str, Any]:
     """The class code, the address at which learners type it, and the QR code of both, or whether phones can't reach
     them: the values of templates."""
     visited = urlsplit(st.context.url or "")
-    base, reachable = address.for_learners(store, f"{visited.scheme}://{visited.netloc}" if visited.netloc else "")
+    here = visited.path.rpartition("/")[0]
+    base, reachable = address.for_learners(
+        store, f"{visited.scheme}://{visited.netloc}{here}" if visited.netloc else ""
+    )
     code = _look(store).code
     link = f"{base}/join?code={code}"
     image, host = address.qr_code(link), base.partition("://")[2]
@@ -176,7 +179,7 @@ def class_screen(session: SessionRecord | None) -> None:
 def _draw(store: Store, identity: Identity, session: SessionRecord | None) -> None:
     rounds = store.rounds("live", going_on=True)
     if rounds and frame.recorded() is None:
-        blocks.leave(f"/quiz/{rounds[0].id}/projector?follow=class")
+        blocks.leave(f"quiz/{rounds[0].id}/projector?follow=class")
         return
     draw_pace(classroom.pace(store))
     run = current_run(store)

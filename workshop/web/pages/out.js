@@ -3,8 +3,8 @@
 if (!window.workshopOut) {
   window.workshopOut = new PerformanceObserver(async (list) => {
     if (!list.getEntries().some(({ name }) => name.endsWith("/_stcore/host-config"))) return;
-    const answer = await fetch("/leave", { redirect: "manual" }).catch(() => null); // null: the server is gone
-    if (answer?.type === "opaqueredirect") location.assign(`/join?wrong=out&next=${encodeURIComponent(location.pathname + location.search)}`);
+    const answer = await fetch("leave", { redirect: "manual" }).catch(() => null); // null: the server is gone
+    if (answer?.type === "opaqueredirect") location.assign(`join?wrong=out&next=${encodeURIComponent(`/${location.pathname.split("/").pop()}${location.search}`)}`);
   });
   window.workshopOut.observe({ type: "resource" });
 }

@@ -105,7 +105,7 @@ async def _answer(make: Callable[[Store, Request], Response], store: Store, requ
 
 
 def _message(words: str, status: int) -> Response:
-    return templates.page("plain", status, title="Results", words=words, link=("/quizzes", "To the page Quiz"))
+    return templates.page("plain", status, title="Results", words=words, link=("quizzes", "To the page Quiz"))
 
 
 def _findings(store: Store, request: Request) -> RoundFindings:

@@ -229,7 +229,7 @@ class RoundQuestion:
         self.question = question
         self.worth = deck.points_of(question)
         self.limit = deck.seconds_of(question)
-        self.shown = question.view(self.drawn, lambda _: f"/quiz/{record.id}/picture/{question.id}")
+        self.shown = question.view(self.drawn, lambda _: f"quiz/{record.id}/picture/{question.id}")
         self.truth: float | None = None
         self._marks: dict[str, Mark] = {}
         self._solution: dict[str, Any] | None = None

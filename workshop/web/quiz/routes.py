@@ -19,6 +19,7 @@ from workshop.store.store import Store
 from workshop.web import address, auth, templates
 from workshop.web.auth_middleware import set_cookie
 from workshop.web.code_form import CodeForm
+from workshop.web.prefix import base
 from workshop.web.quiz import results, self_study, socket
 from workshop.web.quiz.room import Room, Rooms
 from workshop.web.quiz.round import MOST_PLAYERS
@@ -94,7 +95,7 @@ def _screen(view: str, request: Request, record: QuizRound) -> Response:
     """The page of the host or the projector."""
     heading = f"Host: {record.title}" if view == "host" else record.title
     # Where learners join, under the name by which this browser knows the server.
-    join = f"{request.url.scheme}://{request.url.netloc}/quiz?code={record.code or ''}"
+    join = f"{base(request)}/quiz?code={record.code or ''}"
     data = {"round": record.id, "title": record.title, "code": record.code or ""}
     return templates.quiz_page(view, heading, **data, join=join, image=address.qr_code(join))
 

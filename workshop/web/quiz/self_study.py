@@ -51,7 +51,7 @@ def _respond(store: Store, request: Request, act: str, values: Mapping[str, Any]
     name = request.path_params["deck"]
     deck, folder = _deck(request)
     study = self_study.begin(store, deck, QuizLearner.from_identity(request.state.identity), folder)
-    return study.respond(act, values, lambda question, _: f"/quiz/alone/{name}/picture/{question.id}")
+    return study.respond(act, values, lambda question, _: f"quiz/alone/{name}/picture/{question.id}")
 
 
 def _deck(request: Request) -> tuple[Deck, Path]:

@@ -11,19 +11,21 @@ from starlette.responses import HTMLResponse, Response
 from workshop.report.html import ENVIRONMENT
 from workshop.store.sessions import RecordingOrigin
 from workshop.web.auth_middleware import FRAMES
+from workshop.web.prefix import root
 
 PLAIN = (
-    f"default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; "
+    f"default-src 'none'; style-src 'self'; font-src 'self'; img-src 'self'; form-action 'self'; base-uri 'self'; "
     f"{FRAMES}"
 )
 # Scripts and styles are files of ours; pictures of decks may be in the page itself, in a question that is learnt alone.
 # The projector shows the page of a run in a frame.
 QUIZ = (
     "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; "
-    f"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; {FRAMES}"
+    f"connect-src 'self'; frame-src 'self'; base-uri 'self'; form-action 'none'; {FRAMES}"
 )
 _ENVIRONMENT = ENVIRONMENT.overlay(loader=FileSystemLoader(Path(__file__).parent))
 _ENVIRONMENT.globals["recording"] = None
+_ENVIRONMENT.globals["root"] = root
 
 
 def mark(origin: RecordingOrigin | None) -> None:

@@ -41,15 +41,15 @@ def draw_figure(plot: Figure, key: str, picks: bool = False) -> Any:
 def run_view(run_id: int, identity: Identity, projector: bool = False) -> None:
     """One run as it goes on; for the projector with as much as fits."""
     me = {"id": identity.id, "instructor": identity.role == "instructor"}
-    addresses = {"path": f"/live/run/{run_id}", "cancel": f"/run/{run_id}/cancel", "moments": MOMENTS}
+    addresses = {"path": f"live/run/{run_id}", "cancel": f"run/{run_id}/cancel", "moments": MOMENTS}
     _run(key=f"live-run-{run_id}", data={**addresses, "run": run_id, "me": me, "projector": projector})
 
 
 def session_view(name: str) -> None:
     """One session as it goes on."""
-    _session(key=f"live-session-{name}", data={"path": f"/live/session/{name}"})
+    _session(key=f"live-session-{name}", data={"path": f"live/session/{name}"})
 
 
 def class_view() -> None:
     """Everybody's progress as it goes on; for the instructor."""
-    _class(key="live-class", data={"path": "/live/class"})
+    _class(key="live-class", data={"path": "live/class"})

@@ -3,7 +3,7 @@
 const SIGNS = { right: "✓", wrong: "×", stuck: "!", none: "" };
 
 function person(name) {
-  return element("bdi", "", link(`/progress?learner=${encodeURIComponent(name)}`, name));
+  return element("bdi", "", link(`progress?learner=${encodeURIComponent(name)}`, name));
 }
 
 function marks(cell) {

@@ -7,7 +7,7 @@ function sessionView(root) {
   const recent = card("Lately", "ws-runs");
   root.append(head, machine.place, queue.card, recent.card);
 
-  const runLink = (run) => link(`/run?run=${run.id}`, `Run ${run.id}`);
+  const runLink = (run) => link(`run?run=${run.id}`, `Run ${run.id}`);
   const show = {
     session: (session) => {
       root.dataset.state = session.state;

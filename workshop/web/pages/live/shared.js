@@ -65,7 +65,7 @@ function loadPlotly() {
   plotly ??= new Promise((resolve, reject) => {
     if (window.Plotly) return resolve(window.Plotly);
     const script = element("script");
-    script.src = "/assets/plotly.min.js";
+    script.src = "assets/plotly.min.js";
     script.onload = () => resolve(window.Plotly);
     script.onerror = () => { plotly = null; script.remove(); reject(new Error("plotly.js did not load")); };
     document.head.append(script);
@@ -119,7 +119,7 @@ function shrunk(layout, width, laidOutFor) {
 function listen(path, onSections, onLine) {
   let socket, timer, wait = 250, closed = false;
   function open() {
-    const url = new URL(path, location.href);
+    const url = new URL(path, document.baseURI);
     url.protocol = url.protocol.replace("http", "ws");
     socket = new WebSocket(url);
     socket.onopen = () => { wait = 250; onLine(true); };

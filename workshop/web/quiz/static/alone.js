@@ -5,9 +5,9 @@ import { element } from "./dom.js";
 import { selfStudy } from "./self_study.js";
 
 const { deck, title } = document.body.dataset;
-const base = `/quiz/alone/${encodeURIComponent(deck)}`;
+const base = `quiz/alone/${encodeURIComponent(deck)}`;
 const back = element("a", "back", "All quizzes");
-back.href = "/quizzes";
+back.href = "quizzes";
 
 async function ask(act, values) {
   const reads = { state: "/state", question: `/question/${encodeURIComponent(values.question)}` }[act];

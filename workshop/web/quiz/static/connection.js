@@ -22,7 +22,7 @@ function line(up) {
 // `hear` gets each message, `up` is called when the line comes up, `gone` gets the reason when the server has closed it
 // for good.
 export function connect(path, { hear, up, gone }) {
-  const url = new URL(path, location.href);
+  const url = new URL(path, document.baseURI);
   url.protocol = url.protocol.replace("http", "ws");
   let socket = null, wait = 0, timer = null, closed = false, tick = Date.now();
 

@@ -24,7 +24,7 @@ function tell(words, stays = false) {
   if (words && !stays) hideNotice = setTimeout(() => tell(""), 8000);
 }
 
-const line = connect(`/quiz/${round}/socket?view=host`, {
+const line = connect(`quiz/${round}/socket?view=host`, {
   hear: (message) => {
     if (message.kind === "problem") { tell(message.why, !view.state()); if (view.state()) controls.show(view.state()); return; }
     view.hear(message);
@@ -86,8 +86,8 @@ function link(href, words, target = "") {
 
 const preview = element("section", "preview", element("div", "frame", view.root));
 preview.setAttribute("aria-label", "What the projector shows");
-const links = element("p", "links", link("/", "Home"), link(`/quiz/${round}/projector`, "Projector view", "_blank"),
-  link(`/quiz/${round}/results`, "Results", "_blank"),
+const links = element("p", "links", link("./", "Home"), link(`quiz/${round}/projector`, "Projector view", "_blank"),
+  link(`quiz/${round}/results`, "Results", "_blank"),
   element("span", "", "Learners join at ", link(join, bare(join), "_blank"), " with ", element("b", "code", code)));
 // Learners can't reach this computer by the name that only it has for itself.
 const alone = ["localhost", "127.0.0.1", "[::1]"].includes(new URL(join, location.href).hostname)

@@ -27,7 +27,7 @@ let you = null;
 let view = null; // what is in `main`: a name, and update() for what may change while it is there
 let over = false;
 
-const line = connect(`/quiz/${round}/socket?view=player`, {
+const line = connect(`quiz/${round}/socket?view=player`, {
   hear: (message) => HEARD[message.kind]?.(message),
   up: () => { clock.forget(); view?.resume?.(); },
   gone: (why) => { if (state?.phase !== "ended") finish("The round goes on elsewhere", why); offline.hidden = true; },
@@ -179,7 +179,7 @@ const VIEWS = {
   },
 
   ended: (named) => {
-    new WebSocket(`${location.origin.replace("http", "ws")}/quiz/here`); // who reads this page is here, see routes.py
+    new WebSocket(new URL("quiz/here", document.baseURI.replace("http", "ws"))); // who reads this page is here, see routes.py
     place(named, [heading("The round has ended"), element("p", "lead", "Thank you for taking part."), standing(),
       document.body.dataset.member ? ways() : null, state.ranking ? podium(state.ranking, you.nickname) : null]);
   },
@@ -188,8 +188,8 @@ const VIEWS = {
 // For members of the class: the sections of the lab that teach what they had wrong, and their home.
 const again = new Map(); // address -> section
 function ways() {
-  const links = [...again, ["/", "Home"]].map(([address, words]) => {
-    const made = element("a", "", address === "/" ? words : `Go over: ${words}`);
+  const links = [...again, ["./", "Home"]].map(([address, words]) => {
+    const made = element("a", "", address === "./" ? words : `Go over: ${words}`);
     made.href = address;
     return element("li", "", made);
   });

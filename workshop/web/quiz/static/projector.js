@@ -16,11 +16,11 @@ let ended = false;
 function follow() {
   if (ended || !location.search.includes("follow") || view.state()?.phase !== "ended") return;
   ended = true;
-  setTimeout(() => location.replace("/session?projector=1"), AFTER);
+  setTimeout(() => location.replace("session?projector=1"), AFTER);
 }
 
 let problem = ""; // why nothing is shown
-connect(`/quiz/${round}/socket?view=projector`, {
+connect(`quiz/${round}/socket?view=projector`, {
   hear: (message) => { if (message.kind === "problem") problem = message.why; else view.hear(message); follow(); },
   up: clock.forget,
   gone: (why) => { offline.hidden = view.state()?.phase === "ended"; say(offline, view.state() ? why : problem || why); },

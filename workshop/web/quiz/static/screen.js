@@ -79,7 +79,7 @@ export function screen({ clock, title, code, image, join, showRuns = false }) {
           if (run && id && run.dataset.run !== String(id)) {
             run.dataset.run = id;
             run.title = `Run ${id}`;
-            run.src = `/run?run=${id}&projector=1`;
+            run.src = `run?run=${id}&projector=1`;
           }
           say(words, problem ? "The run has failed." : now || "It is being measured on the cluster.");
           bar.hidden = Boolean(problem);

@@ -76,7 +76,7 @@
       // In a frame of another host's page, browsers would forget who came in by it.
       const { ticket } = url.hostname === window.location.hostname ? await ask("enter", "POST") : { ticket: null };
       if (ticket) url.searchParams.set("ticket", ticket);
-      else url.pathname = "/session";
+      else url.pathname = url.pathname.replace(/\/?$/, "/session");
       return url.href;
     }
 

@@ -1,0 +1,85 @@
+"""A dashboard below a path of its host, such as /node/n1/8501 behind Open OnDemand or /user/ada/proxy/8501 behind
+JupyterHub.
+
+Our pages, scripts and answers name each other by addresses that are relative to the page that names them, and a cookie
+holds for the folder of the page that sets it. So a proxy that strips the prefix needs to tell us nothing, and one that
+passes the whole path needs `--prefix`, or tells the prefix in X-Forwarded-Prefix.
+"""
+
+from __future__ import annotations
+
+import re
+from contextvars import ContextVar
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from workshop.core.errors import BadInput
+
+_PREFIX = re.compile(r"(/[A-Za-z0-9._~@+-]+)+")
+_root: ContextVar[str] = ContextVar("root", default="./")
+_place: ContextVar[str] = ContextVar("place", default="")  # the prefix of the request
+
+
+def checked(prefix: str) -> str:
+    """A prefix without its last slash; "" for none. Raises BadInput."""
+    plain = prefix.rstrip("/")
+    if plain and (not _PREFIX.fullmatch(plain) or {".", ".."} & set(plain.split("/"))):
+        raise BadInput(f"--prefix is {prefix[:80]!r}; it should begin with a slash and have names, as /node/n1/8501.")
+    return plain
+
+
+def root() -> str:
+    """The address of the first page, relative to the page that is being served."""
+    return _root.get()
+
+
+def base(request: Request) -> str:
+    """The dashboard's address, with its prefix, as the visitor knows it."""
+    return f"{request.url.scheme}://{request.url.netloc}{_place.get()}"
+
+
+class PrefixMiddleware:
+    """Takes the prefix from paths, and makes the addresses of redirects relative. The header X-Forwarded-Prefix counts
+    where it comes from `proxy`, an address; else the prefix is `prefix`."""
+
+    def __init__(self, app: ASGIApp, prefix: str = "", proxy: str = "") -> None:
+        self.app, self.prefix, self.proxy = app, checked(prefix), proxy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        path, prefix = scope["path"], self._prefix(scope)
+        if prefix and path == prefix:  # relative addresses need the slash at its end
+            query = scope["query_string"].decode("latin-1")
+            address = f"{prefix.rpartition('/')[2]}/{'?' if query else ''}{query}"
+            await RedirectResponse(address, 308)(scope, receive, send)
+            return
+        if prefix and path.startswith(f"{prefix}/"):
+            path = path[len(prefix) :]
+            scope = {**scope, "path": path, "raw_path": scope.get("raw_path", b"")[len(prefix) :]}
+        root = "../" * (path.count("/") - 1) or "./"
+        _root.set(root)
+        _place.set(prefix)
+
+        async def relative(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                location = headers.get("location", "")
+                if location.startswith("/") and not location.startswith("//"):
+                    headers["location"] = root + location[1:]
+            await send(message)
+
+        await self.app(scope, receive, relative)
+
+    def _prefix(self, scope: Scope) -> str:
+        client = scope.get("client")
+        if not self.proxy or client is None or client[0] != self.proxy:
+            return self.prefix
+        try:
+            return checked(Headers(scope=scope).get("x-forwarded-prefix", "")) or self.prefix
+        except BadInput:
+            return self.prefix
