@@ -21,8 +21,10 @@ from workshop.study.cards import (
     cells_table,
     pick,
     point,
+    rate_words,
     runs_card,
     setting_words,
+    value_words,
     verdict,
 )
 from workshop.study.grid.kind import GridReport
@@ -40,12 +42,32 @@ def cards(report: GridReport) -> list[Card]:
     title = words.capital(" against ".join(map(axis_words, axes))) if len(axes) < 3 else "The two that mattered most"
     return [
         verdict(report),
+        *executive_summary(cells, report.study.description.get("summary", ()), unit),
         *[Card("grid", title, parts) for parts in [picture(cells, axes, unit)] if parts],
         *best_card(report.best, unit, [code(report.command)] if report.command else []),
         *mattered(cells),
         Card("cells", f"All cells ({len(cells)})", tuple(cells_table(cells, unit, axes))),
         runs_card(report),
     ]
+
+
+def executive_summary(cells: Sequence[CellResult], names: Sequence[str], unit: str) -> list[Card]:
+    """A row for each cell: its environment, the settings of these `names`, its median, and that as a multiple of the
+    first cell's; none where no setting is named."""
+    if not names:
+        return []
+    base = cells[0].median if cells else None
+    rows = [
+        [
+            cell.label,
+            *(value_words(cell.params.get(name)) for name in names),
+            rate_words(cell.median),
+            words.times(cell.median / base) if cell.median and base else "–",
+        ]
+        for cell in cells
+    ]
+    heads = ["Environment", *map(words.capital, names), f"Median {unit}", "Against the first"]
+    return [Card("summary", "Executive summary", (table(heads, rows),))]
 
 
 def varying(cells: Sequence[CellResult]) -> list[str]:

@@ -102,6 +102,7 @@ def plan(
     shared: bool = True,
     compare: str = "",
     seeds: bool = False,
+    summary: Sequence[str] = (),
     seconds: float = SECONDS,
 ) -> Plan:
     """A study over `axes` (name -> values) of the given params and a placement. Raises BadInput.
@@ -109,8 +110,9 @@ def plan(
     `best` ({"cells", "repeats"}) repeats so many of the best cells until each has so many runs. `sampler` ({"name",
     "trials", "seed"}) chooses the cells while the study goes on. `shared`: if the ranks are varied, they divide the
     work of a step (`Scaling.share`) as in a scaling study. `compare` names a metric to compare cells by, instead of
-    their speed; more is better. `seeds` gives each repeat its own seed. `seconds` is the estimated time of a run, for
-    the message about grids that are too large.
+    their speed; more is better. `seeds` gives each repeat its own seed. `summary` are the settings that an executive
+    summary has beside each cell. `seconds` is the estimated time of a run, for the message about grids that are too
+    large.
     """
     scaling = scaling_of(workload)
     metric = compare.strip()
@@ -120,6 +122,9 @@ def plan(
     values = axes_of.read_axes(axes, workload)
     if seeds:
         _check_seeds(workload, values)
+    if odd := next((name for name in summary if name not in workload.params.model_fields), None):
+        settings_known = words.listed(workload.params.model_fields)
+        raise BadInput(f"summary names {odd[:60]!r}, which is no setting of {workload.name}; it has {settings_known}.")
     shared = shared and "ranks" in values and bool(scaling.share)
     values_set = {**scaling.strong, **params} if shared else dict(params)
     base = _base(workload, values, values_set)
@@ -145,6 +150,7 @@ def plan(
         "shared": shared,
         "title": title.strip(),
         **({"seeds": True} if seeds else {}),
+        **({"summary": list(summary)} if summary else {}),
     }
     return Plan(KIND, workload.name, settings, tuple(cells), repeats)
 
