@@ -51,8 +51,8 @@ def places(variables: Mapping[str, str], threads: int, count: int, rows: Iterabl
         masks = [int(mask, 16) for mask in domain[1:-1].split(",")] if _MASKS.fullmatch(domain) else []
         chosen = [[unit for unit in everything if mask >> unit & 1] for mask in masks]
         if len(chosen) != count or not all(chosen):
-            wanted = f"{words.count(count, 'hexadecimal mask')} of the host's processors, like 0xf0"
-            raise BadInput(f"I_MPI_PIN_DOMAIN is {domain[:40]!r}; it should have {wanted}.")
+            expected = f"{words.count(count, 'hexadecimal mask')} of the host's processors, like 0xf0"
+            raise BadInput(f"I_MPI_PIN_DOMAIN is {domain[:40]!r}; it should have {expected}.")
         return chosen
     return [sorted(row["unit"] for row in rank) for rank in _domains(domain, variables, threads, count, ordered)]
 
@@ -83,7 +83,7 @@ def _domains(
         return _sized(size, rows, count, order)
     if order == "compact" or count > len(rows):
         return _neighbours(rows, count)
-    return _nested(rows, count) if order == "bunch" else _apart(rows, count, order)
+    return _nested(rows, count) if order == "bunch" else _distant(rows, count, order)
 
 
 def _unclear(shape: str, order: str, count: int, rows: Rows) -> str | None:
@@ -100,8 +100,8 @@ def _unclear(shape: str, order: str, count: int, rows: Rows) -> str | None:
         return "the reference doesn't say which ranks share a core"
     if shape == "numa" and order in ("scatter", "spread"):
         return "the launcher gives them cores, not NUMA nodes"
-    alike = shape in ("node", "socket", "sock", "numa") or all(share % nodes == 0 for share in shares)
-    if order == "bunch" and not alike and max(shares) > nodes:
+    node_shares_equal = shape in ("node", "socket", "sock", "numa") or all(share % nodes == 0 for share in shares)
+    if order == "bunch" and not node_shares_equal and max(shares) > nodes:
         return "the reference says only where the NUMA nodes of a package get equally many"
     return None
 
@@ -157,7 +157,7 @@ def _spread(rows: Rows, count: int, levels: Sequence[str] = _LEVELS) -> list[lis
     ]
 
 
-def _apart(rows: Rows, count: int, order: str) -> list[list[Row]]:
+def _distant(rows: Rows, count: int, order: str) -> list[list[Row]]:
     """The host's share of each rank: `scatter` takes the packages in turn, `spread` one after the other."""
     packages = _spread(rows, count)
     if order == "scatter":
@@ -171,8 +171,8 @@ def _objects(level: str, rows: Rows, count: int, order: str) -> list[list[Row]]:
     if order == "compact" or count > len(objects):
         return [objects[rank % len(objects)] for rank in range(count)]
     if order != "bunch":
-        whole = {row["unit"]: group for group in objects for row in group}
-        return [whole[run[0]["unit"]] for run in _apart(rows, count, order)]
+        object_of_unit = {row["unit"]: group for group in objects for row in group}
+        return [object_of_unit[run[0]["unit"]] for run in _distant(rows, count, order)]
     return [group for part, share in _dealt(rows, count, level) for group in groups(part, level)[:share]]
 
 
@@ -197,7 +197,7 @@ def _sized(size: int, rows: Rows, count: int, order: str) -> Sequence[Sequence[R
     if size == len(groups(rows, "core")[0]):
         return _objects("core", rows, count, order)
     if order != "bunch":
-        return [run[:size] for run in _apart(rows, count, order)]
+        return [run[:size] for run in _distant(rows, count, order)]
     return [domain for part, share in _dealt(rows, count) for domain in _around(part, size, share)]
 
 
