@@ -76,7 +76,7 @@ def test_params_that_do_not_fit_are_refused() -> None:
             params(**values)
 
 
-@pytest.mark.parametrize("name", sorted(set(SCHEDULES) - {"interleaved"}))
+@pytest.mark.parametrize("name", sorted(set(SCHEDULES) - {"interleaved", "bidirectional"}))
 def test_a_schedule_that_is_written_down_is_the_same_schedule(name: str) -> None:
     streams = SCHEDULES[name](3, 4)
     assert [list(stream) for stream in parse(written(streams), 3)] == [list(stream) for stream in streams]
