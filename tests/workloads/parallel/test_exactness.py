@@ -33,10 +33,7 @@ CUTS: list[dict[str, Any]] = [
     {"grid": "spatial:2", "network": "convolutional"},
     {"grid": "experts:2", "network": "experts"},
     {"grid": "", "recompute": True},
-    *(
-        {"grid": "pipeline:2", "micro_batches": 4, "schedule": name}
-        for name in SCHEDULES
-    ),
+    *({"grid": "pipeline:2", "micro_batches": 4, "schedule": name} for name in SCHEDULES),
 ]
 HYBRIDS: list[dict[str, Any]] = [
     {"grid": "pipeline:2,tensor:2", "micro_batches": 4, "schedule": "interleaved"},

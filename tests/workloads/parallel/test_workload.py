@@ -111,7 +111,14 @@ def test_examples_are_the_same_on_all_ranks_and_apart_from_those_of_the_evaluati
 
 @pytest.mark.parametrize(
     ("values", "ranks"),
-    [({}, 1), ({}, 2), ({"cut": "pipeline:2"}, 2), ({"cut": "tensor:2", "zero": 3}, 4), ({"zero": 2}, 2)],
+    [
+        ({}, 1),
+        ({}, 2),
+        ({"cut": "pipeline:2"}, 2),
+        ({"cut": "pipeline:3", "schedule": "bidirectional"}, 3),
+        ({"cut": "tensor:2", "zero": 3}, 4),
+        ({"zero": 2}, 2),
+    ],
 )
 def test_a_plan_has_cards_without_any_rank(values: dict, ranks: int) -> None:
     cards = {card.name: card for card in plan.cards(params(**values), ranks)}

@@ -97,9 +97,8 @@ class CountingCommunicator:
         return self._comm
 
     def mirrored(self, replicas: int) -> CountingCommunicator:
-        """The group of this rank and the one at the same distance from the other end, which have the same parts of two
-        `replicas` in opposite directions; this rank alone with one replica. Its traffic counts with this one's.
-        Collective, except for a plan."""
+        """This rank and the one as far from the other end, which have the same parts of two `replicas` in opposite
+        directions; this rank alone with one replica. Collective, except for a plan."""
         pair = sorted({self.rank, self.size - 1 - self.rank}) if replicas == 2 else [self.rank]
         group = self.comm.Split(pair[0], self.rank) if self._comm is not None and replicas == 2 else None
         return CountingCommunicator(pair.index(self.rank), len(pair), group, "replicas", self.traffic)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from workshop.core.errors import BadInput
@@ -167,28 +167,23 @@ def bidirectional(stages: int, micro_batches: int) -> Streams:
     if micro_batches % 2:
         raise BadInput(f"A bidirectional schedule takes an even number of micro-batches, not {micro_batches}.")
     half = one_forward_one_backward(stages, micro_batches // 2)
-    ahead = [
-        [
-            [
-                _do(step.kind, 2 * step.micro + replica, step.part + replica * stages)
-                for step in stream
-                if step.kind in WORK
-            ]
-            for replica, stream in enumerate((half[stage], half[stages - 1 - stage]))
+    ahead = {
+        (stage, second): [
+            _do(step.kind, 2 * step.micro + second, step.part + second * stages) for step in stream if step.kind in WORK
         ]
-        for stage in range(stages)
-    ]
+        for second, direction in enumerate((half, half[::-1]))
+        for stage, stream in enumerate(direction)
+    }
     clocks, streams = [0.0] * stages, [list[Instruction]() for _ in range(stages)]
     ends: dict[Instruction, float] = {}
     while choices := [
         (max([clocks[stage], *(ends[need] for need in needs)]), work.kind == "forward", work.micro, stage)
-        for stage in range(stages)
-        for queue in ahead[stage]
+        for (stage, _), queue in ahead.items()
         for work in queue[:1]
         if ends.keys() >= (needs := _needs(work, stages))
     ]:
         begin, forward, micro, stage = min(choices)
-        work = ahead[stage][micro % 2].pop(0)
+        work = ahead[stage, micro % 2].pop(0)
         clocks[stage] = ends[work] = begin + (1 if forward else 2)
         streams[stage].append(work)
     return _with_messages(streams, replicas=2)
@@ -324,11 +319,9 @@ def _do(kind: Work, micro: int, part: int) -> Instruction:
 
 
 def _needs(work: Instruction, parts: int) -> set[Instruction]:
-    """The work that comes before a forward or backward computation in a replica of so many parts."""
-    if work.kind == "forward":
-        return {_do("forward", work.micro, work.part - 1)} if work.part % parts else set()
-    last = work.part % parts == parts - 1
-    return {_do("forward", work.micro, work.part), *([] if last else [_do("backward", work.micro, work.part + 1)])}
+    """The work of another part for which a computation waits, in a replica of so many parts."""
+    source = work.part - 1 if work.kind == "forward" else work.part + 1
+    return {replace(work, part=source)} if source // parts == work.part // parts else set()
 
 
 def _with_messages(streams: Streams, replicas: int = 1) -> Streams:

@@ -20,13 +20,7 @@ from workshop.workloads.parallel.cuts.data import Exchange
 from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.cuts.zero import Adam, ShardedLayer, Update, sharded
-from workshop.workloads.parallel.network.layers import (
-    Array,
-    Layer,
-    Parameter,
-    Sequential,
-    Shape,
-)  # fmt: skip
+from workshop.workloads.parallel.network.layers import Array, Layer, Parameter, Sequential, Shape
 from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Layout, Streams, check, most_kept, splits
 
 if TYPE_CHECKING:
