@@ -1,5 +1,6 @@
 """Labs: the course in its order, and one lab to read and to do in the browser. `?lab=kmeans&part=3` is a link to a
-section, `?show=glossary` to the glossary, `?show=dictionary` to the dictionary."""
+section, `?lab=pipelines&further=hybrid` to a further notebook of a lab, `?show=glossary` to the glossary,
+`?show=dictionary` to the dictionary."""
 
 from __future__ import annotations
 
@@ -133,58 +134,92 @@ def _dictionary() -> None:
 
 
 def _lab(folder: Path, lab: LabDescription) -> None:
-    """Draw the section of a lab that the address names, `?part=3` or `?section=Explain`, or the first one."""
+    """Draw the section that the address names, of a lab or of a further notebook."""
     identity: Identity = frame.heading(f"Lab {lab.number}: {lab.title}")
     if identity.role == "learner" and not frame.recorded():
         frame.store().keep_opened(learner.browser_name(frame.store(), identity), folder.name)
     with blocks.errors():
-        sections = _sections(str(folder), (folder / reading.source.FILE).stat().st_mtime)
-        headings = [section.title.partition(". ")[2] for section in sections]
-        heading = st.query_params.get("section")
-        place = headings.index(heading) if heading in headings else blocks.place("part", len(sections))
-        section = sections[place]
-        auth_middleware.PRESENCE.turn(identity, section.title)
+        titles = reading.further_titles(folder)
+        name, place = _named_section(folder, titles)
+        sections = _sections(folder, name)
+        part = [titles[name]] if name else []
+        auth_middleware.PRESENCE.turn(identity, ", ".join([*part, sections[place].title]))
         beside, text = st.columns([1, 3], gap="large")
         with beside, st.container(key="lab-contents"):
             frame.link("labs", "All labs", ":material/arrow_back:")
-            for number, label in enumerate(map(frame.plain, headings)):
-                query = {"lab": folder.name, "part": str(number + 1)}
+            if name:
+                frame.link("labs", f"Lab {lab.number}: {frame.plain(lab.title)}", None, {"lab": folder.name})
+            for number, label in enumerate(map(frame.plain, _headings(sections))):
+                query = {**_address(folder, name), "part": str(number + 1)}
                 frame.link("labs", f"**{label}**" if number == place else label, None, query)
+            for other, title in titles.items():
+                if other != name:
+                    frame.link("labs", frame.plain(title), ":material/menu_book:", _address(folder, other))
         with text, st.container(key="lab-text"):
-            _section(folder, lab, sections, place, identity)
+            if name:
+                st.caption(frame.plain(titles[name]))
+            _section(folder, lab, name, place, identity)
+
+
+def _named_section(folder: Path, titles: Mapping[str, str]) -> tuple[str, int]:
+    """The notebook and the place of the section that the address names: `?part=3` or `?section=Explain`, or the first
+    one. The lab's own notebook has the name "". A heading without a notebook is searched for in all notebooks."""
+    name = st.query_params.get("further", "")
+    name, every = (name, [name]) if name in titles else ("", ["", *titles])
+    heading = st.query_params.get("section")
+    for notebook in every if heading else ():
+        if heading in (headings := _headings(_sections(folder, notebook))):
+            return notebook, headings.index(heading)
+    return name, blocks.place("part", len(_sections(folder, name)))
+
+
+def _address(folder: Path, name: str) -> dict[str, str]:
+    """The query of a notebook's first section."""
+    return {"lab": folder.name, "further": name} if name else {"lab": folder.name}
+
+
+def _headings(sections: Sequence[LabSection]) -> list[str]:
+    return [section.title.partition(". ")[2] for section in sections]
+
+
+def _sections(folder: Path, name: str) -> tuple[LabSection, ...]:
+    return _read(str(folder), name, reading.source_of(folder, name).stat().st_mtime)
 
 
 @st.cache_data(show_spinner=False, max_entries=32)
-def _sections(folder: str, changed_at: float) -> tuple[LabSection, ...]:
-    return reading.read(Path(folder))
+def _read(folder: str, name: str, changed_at: float) -> tuple[LabSection, ...]:
+    return reading.read(Path(folder), name)
 
 
-def _section(folder: Path, lab: LabDescription, sections: Sequence[LabSection], place: int, identity: Identity) -> None:
+def _section(folder: Path, lab: LabDescription, name: str, place: int, identity: Identity) -> None:
+    sections = _sections(folder, name)
     section = sections[place]
     st.subheader(frame.plain(section.title.partition(". ")[2]), anchor=False)
     # The script scrolling.js goes to the top when data-place changes.
-    st.html(f'<div data-place="{lab.number}-{place}">{place + 1} of {len(sections)}</div>')
+    st.html(f'<div data-place="{lab.number}-{name}-{place}">{place + 1} of {len(sections)}</div>')
     session = frame.choose_session()
     for number, cell in enumerate(section.cells):
-        _cell(cell, f"{folder.name}-{place}-{number}", folder.name, lab, session, identity)
+        _cell(cell, f"{folder.name}-{name}-{place}-{number}", folder.name, lab, session, identity)
     if "Predict" in section.title and not any(cell.predictions for cell in section.cells):
         st.caption("The fields for your guesses are in the next section.")
     _files(section)
     with st.container(horizontal=True):
         if place > 0 and st.button("Back", icon=":material/arrow_back:"):
-            _turn(place - 1)
+            _turn(name, place - 1)
         if place + 1 < len(sections) and st.button("Next section", type="primary", icon=":material/arrow_forward:"):
-            _turn(place + 1)
+            _turn(name, place + 1)
         if place + 1 == len(sections):
             for other_folder, other in catalogue.readable():
-                if other.number == lab.number + 1:
+                if other.number == lab.number + (0 if name else 1):
                     label = f"Lab {other.number}: {frame.plain(other.title)}"
                     frame.link("labs", label, ":material/arrow_forward:", {"lab": other_folder.name})
             frame.link("labs", "All labs", ":material/menu_book:")
 
 
-def _turn(place: int) -> None:
+def _turn(name: str, place: int) -> None:
     st.query_params.pop("section", None)
+    if name:
+        st.query_params["further"] = name
     st.query_params["part"] = str(place + 1)
     st.rerun()
 

@@ -7,6 +7,9 @@ from streamlit.testing.v1 import AppTest
 
 from tests.app.conftest import Open
 from tests.app.test_pages import labels, words
+from workshop.core import config
+from workshop.course import reading
+from workshop.quiz import reader
 from workshop.store.records import SessionRecord
 from workshop.store.store import Store
 
@@ -31,6 +34,42 @@ def test_the_course_and_its_labs(open_page: Open, store: Store) -> None:
     page = open_page("labs", lab="kmeans", part="8")
     assert "**Exercise 1**" in links_of(page), "the contents mark the section"
     assert "workshop labs copy kmeans" in words(page) and "bincount" not in page.code[0].value
+
+
+def headings(page: AppTest) -> list[str]:
+    return [heading.value for heading in page.subheader]
+
+
+def test_a_further_notebook_has_sections_and_runs_like_its_lab(
+    open_page: Open, store: Store, session: SessionRecord
+) -> None:
+    title = "Fi and very large images"
+    assert title in links_of(open_page("labs", lab="pipelines"))
+    assert title not in links_of(open_page("labs", lab="ring"))
+    page = open_page("labs", lab="pipelines", further="hybrid")
+    assert headings(page) == ["About this notebook"]
+    assert headings(press(page, "Next section")) == ["Names of the divisions"]
+    press(open_page("labs", lab="pipelines", section="Two directions"), "Run this", 4)
+    (run,) = store.runs(submitted_by="Learner")
+    assert (run.workload, run.params["schedule"], run.placement["ranks"]) == ("parallel", "bidirectional", 4)
+    last = open_page("labs", lab="pipelines", further="hybrid", part="99")
+    assert "Lab 11: " in links_of(last) and "Lab 12: " not in links_of(last)
+    assert headings(open_page("labs", lab="ring", further="hybrid")) == ["About this lab"]
+
+
+def test_questions_on_a_further_notebook_lead_to_its_section(open_page: Open) -> None:
+    for lab in ("pipelines", "ring", "first"):
+        folder = config.labs_folder() / lab
+        own = {section.title.partition(". ")[2] for section in reading.read(folder)}
+        questions = reader.read(folder / reader.FILE).questions
+        elsewhere = {question.section for question in questions if question.section} - own
+        assert elsewhere
+        for section in elsewhere:
+            assert headings(open_page("labs", lab=lab, section=section)) == [section]
+    page = open_page("labs", lab="pipelines", section="Two directions")
+    assert headings(press(page, "Next section")) == ["Whole slide images and tiles"]
+    assert headings(open_page("labs", lab="ring", section="Words")) == ["Words"]
+    assert headings(open_page("labs", lab="ring", section="No such section")) == ["About this lab"]
 
 
 def test_the_glossary_finds_a_term(open_page: Open, store: Store) -> None:

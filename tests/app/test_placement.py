@@ -104,12 +104,11 @@ def test_a_refused_placement_has_the_mapper_s_words_and_a_way_out(open_page: Ope
     assert "[BB/BB/BB/BB]" in tables(page)
 
 
-def test_intel_mpi_has_rules_instead_of_a_prediction(open_page: Open, session: SessionRecord) -> None:
+def test_intel_mpi_has_a_map_by_its_rules(open_page: Open, session: SessionRecord) -> None:
     page = open_page("placement")
     field(page, "MPI").set_value("intelmpi").run()
-    assert "No prediction" in plain(page)
-    assert "documented rules" in plain(page)
-    assert "[BB" not in tables(page)
+    assert "documented rules, not asked of the MPI" in plain(page)
+    assert "[BB" in tables(page)
 
 
 @pytest.mark.parametrize(("machine", "said"), [("2x", "is not a machine"), ("9x9x9x9", "is not a machine"), ("", "")])

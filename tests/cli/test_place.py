@@ -111,9 +111,11 @@ def test_a_machine_alone_gets_its_default() -> None:
 
 @pytest.mark.real
 def test_what_decides_the_binding_elsewhere_and_too_many_threads_are_said() -> None:
-    told = answer("--machine", "2x8", "--command", "mpirun -n 2 -env MV2_CPU_MAPPING=0:8 t")
+    told = answer("--machine", "2x8", "--command", "mpirun -n 2 --rankfile f t")
     assert told["predicted"] == [] and told["commands"] == {}
-    assert "MV2_CPU_MAPPING=0:8 decides where ranks run" in told["note"]
+    assert "--rankfile f decides where ranks run" in told["note"]
+    told = answer("--machine", "2x8", "--command", "mpirun -n 2 -env MV2_CPU_MAPPING=0:8 t")
+    assert [one["units"] for one in told["predicted"]] == [[0], [8]] and told["commands"] == {}
     told = answer("--machine", "1x4", "--command", "mpirun -n 1 --map-by slot:pe=4 -x OMP_NUM_THREADS=24 t")
     assert "24 threads on 4 cores" in told["warning"]
 
@@ -121,8 +123,8 @@ def test_what_decides_the_binding_elsewhere_and_too_many_threads_are_said() -> N
 @pytest.mark.real
 def test_intel_mpi_has_rules() -> None:
     told = answer("--machine", "2x4", "--mpi", "impi", "--ranks", "2")
-    assert told["predicted"] == [] and told["refused"] is None
-    assert "No prediction" in told["note"] and "documented rules" in told["note"]
+    assert [one["cores"] for one in told["predicted"]] == [[0], [1]] and told["refused"] is None
+    assert "By Intel MPI's documented rules, not asked of the MPI." in told["note"]
 
 
 @pytest.mark.real

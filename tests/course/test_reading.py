@@ -72,6 +72,19 @@ def test_a_lab_in_sections(tmp_path: Path) -> None:
     assert quiz.cells[0].quiz
 
 
+def test_a_further_notebook_is_read_like_its_lab(tmp_path: Path) -> None:
+    folder = tmp_path / "heat-flow"
+    (folder / "further").mkdir(parents=True)
+    (folder / "notebook.md").write_text(TEXT + "\nFurther: [rods](9-heat-flow-thin-rods.ipynb).\n")
+    (folder / "further" / "thin-rods.md").write_text(TEXT.replace("# Lab 9: A lab", "# Further: thin rods", 1))
+    assert reading.further_titles(folder) == {"thin-rods": "Further: thin rods"}
+    about, *others = reading.read(folder, "thin-rods")
+    lab_about, *lab_others = reading.read(folder)
+    assert (about.title, lab_about.title) == ("1. About this notebook", "1. About this lab")
+    assert about.cells == lab_about.cells and others[0] == lab_others[0]
+    assert "[rods](/labs?lab=heat-flow&further=thin-rods)" in lab_others[-1].cells[-1].text, "a page, and no file"
+
+
 def test_a_variable_that_is_not_plain_any_more_starts_nothing(tmp_path: Path) -> None:
     text = '## Run\n\n```python\nn = 2\nn = n + 1\nsession.run("kmeans", ranks=n)\n```\n'
     assert sections(tmp_path, text)[1].cells[0].runs == ()

@@ -237,7 +237,6 @@ def test_every_line_that_is_written_is_read_back_with_the_same_map(
     ("command", "deciding"),
     [
         ("mpirun -n 2 -bind-to user:0-3,4-7 t", "-bind-to user:0-3,4-7 decides"),
-        ("mpirun -n 2 -env MV2_CPU_MAPPING=0:8 t", "MV2_CPU_MAPPING=0:8 decides"),
         ("srun -n 2 --cpu-bind=mask_cpu:0x1,0x2 t", "--cpu-bind=mask_cpu:0x1,0x2 decides"),
         ("mpirun -n 2 --rankfile f t", "--rankfile f decides"),
     ],

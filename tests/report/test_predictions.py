@@ -38,9 +38,11 @@ def test_a_rank_that_ran_elsewhere_is_told_and_drawn(store: Store, session: Sess
     assert [s.line.color for s in drawn.layout.shapes if s.line.dash == "dash"] == [theme.rank_colour(1)]
 
 
-def test_intel_mpi_has_no_prediction(store: Store, session: SessionRecord) -> None:
-    run = run_on(store, session, cases.rank_map([0], [1]), mpi="intelmpi")
-    assert "No prediction" in text(shown(store, run)["predicted"])
+def test_intel_mpi_has_a_prediction_by_its_rules(store: Store, session: SessionRecord) -> None:
+    run = run_on(store, session, cases.rank_map([0], [0]), mpi="intelmpi")
+    assert "Rank 1 was meant for core 1" in text(shown(store, run)["predicted"])
+    cached = run_on(store, session, cases.rank_map([0], [1]), mpi="intelmpi", environment={"I_MPI_PIN_DOMAIN": "cache"})
+    assert "No map" in text(shown(store, cached)["predicted"])
 
 
 def test_equal_runs_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:

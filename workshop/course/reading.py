@@ -77,11 +77,22 @@ class LabSection:
         return tuple(name for cell in self.cells for name in cell.predictions)
 
 
-def read(folder: Path) -> tuple[LabSection, ...]:
-    """Return the sections of a lab in a folder, titles numbered. Raises BadInput where the lab can't be read."""
-    sections: list[tuple[str, list[LabCell], list[str]]] = [("About this lab", [], [])]
+def source_of(folder: Path, name: str = "") -> Path:
+    """The source of a lab's notebook, or of its further notebook of this name."""
+    return folder / source.FURTHER / f"{name}.md" if name else folder / source.FILE
+
+
+def further_titles(folder: Path) -> dict[str, str]:
+    """The titles of a lab's further notebooks by their names. Raises BadInput where one can't be read."""
+    return {path.stem: source.text_of(path).partition("\n")[0].lstrip("# ") for path in source.further(folder)}
+
+
+def read(folder: Path, name: str = "") -> tuple[LabSection, ...]:
+    """Return the sections of a lab, or of its further notebook of this name, titles numbered. Raises BadInput."""
+    sections: list[tuple[str, list[LabCell], list[str]]] = [(f"About this {'notebook' if name else 'lab'}", [], [])]
     names: dict[str, Any] = {}
-    for cell in source.read(folder / source.FILE):
+    to_further = re.compile(rf"\]\(\d+-{re.escape(folder.name)}-([^)\s/]+)\.ipynb\)")
+    for cell in source.read(source_of(folder, name)):
         if cell.kind == "code":
             sections[-1][1].append(_code(cell, names))
             continue
@@ -92,6 +103,7 @@ def read(folder: Path) -> tuple[LabSection, ...]:
             _, cells, links = sections[-1]
             links += [link for _, link in _LINK.findall(text)]
             prose = _LINK.sub(r"**\1**", re.sub(r"^# .*", "", text))
+            prose = to_further.sub(rf"](/labs?lab={folder.name}&further=\1)", prose)
             parts = _DRAWING.split(prose)  # text, then description, file and text, again and again
             for words_before, description, drawing in zip(
                 parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True

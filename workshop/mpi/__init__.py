@@ -3,7 +3,7 @@
 `mapper` asks an MPI where ranks would go; `advice` proposes changes to what an MPI refuses. `command_lines` writes
 commands and `reader` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart.
 `hydra` is what MPICH and Intel MPI share, `rules` what is known of an MPI without asking it, and `horovod` whether
-Horovod is built.
+Horovod is built. `pinning` and `mvapich2` have the documented rules by which Intel MPI and MVAPICH2 bind ranks.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """The ranks' places as an MPI's own mapper computes them, for a real or an invented machine. Open MPI launches nothing
-for that; MPICH's launcher starts programs that do nothing.
+for that; MPICH's launcher starts programs that do nothing. For Intel MPI and MVAPICH2 documented rules tell the places.
 
 Open MPI is asked for its map in words (`--display map`): version 5.0.11 cuts its XML off, or crashes, for ranks that
 are bound to more than about half of a machine's cores.
@@ -14,7 +14,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,8 +24,20 @@ from workshop.core import machines, topology, words
 from workshop.core.environment import own_environment
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.machines import MachineDescription
-from workshop.core.placement import Host, Placement
-from workshop.mpi import REFUSES, advice, module_of, mpich, openmpi, prefix, reports, rules
+from workshop.core.placement import Host, Placement, positive
+from workshop.mpi import (
+    REFUSES,
+    advice,
+    module_of,
+    mpich,
+    mpirun_rsh,
+    mvapich2,
+    openmpi,
+    pinning,
+    prefix,
+    reports,
+    rules,
+)
 from workshop.mpi.advice import PlacementChange
 from workshop.mpi.implementations import implementation
 
@@ -77,7 +89,11 @@ def predict(
     doesn't answer within so many seconds: with a thousand ranks on as many cores it takes long.
     """
     settings = [*unknown, *(f"{name}={value}" for name, value in placement.environment.items())]
-    if deciding := [setting for setting in settings if _DECIDES.match(setting)]:
+    deciding = [setting for setting in settings if _DECIDES.match(setting)]
+    if deciding and all(setting.startswith("MV2_") and setting not in unknown for setting in deciding):
+        answer = replace(_mvapich2(placement, described), decided=False)
+        return replace(answer, warning=rules.crowded(placement, described, answer.rank_map))
+    if deciding:
         what = f"{words.listed(deciding)} {words.verb(len(deciding), 'decides', 'decide')} where ranks run"
         return Prediction(note=f"No map: {what}, and that can't be read here.", decided=False)
     answer = _predict(placement, described, seconds)
@@ -87,13 +103,64 @@ def predict(
 def _predict(placement: Placement, described: MachineDescription, seconds: float) -> Prediction:
     name = implementation(placement.mpi).name
     if name == "intelmpi":
-        machine = _hosts(placement, described)
-        try:
-            return Prediction(machine=machine, note=rules.intel_mpi(placement, described))
-        except BadInput as error:
-            return Prediction(machine=machine, refused=str(error), own_words=False)
+        return _intel_mpi(placement, described)
     ask = _ask_openmpi if name == "openmpi" else _ask_mpich
     return ask(placement, described, Deadline(seconds))
+
+
+def _intel_mpi(placement: Placement, described: MachineDescription) -> Prediction:
+    try:
+        variables = rules.pins(placement, described)
+    except BadInput as error:
+        return Prediction(machine=_hosts(placement, described), refused=str(error), own_words=False)
+    return _by_rules(placement, described, "Intel MPI", variables, pinning.places)
+
+
+def _mvapich2(placement: Placement, described: MachineDescription) -> Prediction:
+    variables = {name: value for name, value in placement.environment.items() if _DECIDES.match(f"{name}={value}")}
+    return _by_rules(placement, described, mpirun_rsh.TITLE, variables, mvapich2.places)
+
+
+def _by_rules(
+    placement: Placement,
+    described: MachineDescription,
+    title: str,
+    variables: Mapping[str, str],
+    places: Callable[[Mapping[str, str], int, int, Iterable[Mapping[str, int]]], list[list[int]]],
+) -> Prediction:
+    """The map by an MPI's documented rules; without a map, the reason and the hosts of ranks."""
+    machine = _hosts(placement, described)
+    allowed = os.sched_getaffinity(0) if described.real else None
+    rows = [row for row in described.units if allowed is None or row["unit"] in allowed]
+    threads = positive(placement.rank_environment()["OMP_NUM_THREADS"]) or placement.threads_per_rank
+    counts = {len(host_ranks) for host_ranks in rules.dealt_out(placement)} - {0}
+    try:
+        on_host = {count: places(variables, threads, count, rows) for count in sorted(counts)}
+    except BadInput as error:
+        return Prediction(machine=machine, note=f"No map: {error}{rules.hosts_in_words(placement)}")
+    maps = {
+        count: [
+            {"local_rank": place, **topology.places(row for row in rows if row["unit"] in units)}
+            for place, units in enumerate(host_places)
+        ]
+        for count, host_places in on_host.items()
+    }
+    likewise = " Hosts are taken to be like this machine." if described.real and placement.hosts else ""
+    note = f"By {title}'s documented rules, not asked of the MPI.{likewise}"
+    return Prediction(_on_hosts(placement, machine, maps), machine, note=note)
+
+
+def _on_hosts(
+    placement: Placement, machine: Mapping[str, Any], maps: Mapping[int, Sequence[Mapping[str, Any]]]
+) -> dict[str, Any]:
+    """The rank map of all hosts, from the reports of a host's ranks for each number of ranks that a host has."""
+    names = [host.name for host in placement.hosts] or [machine["host"]]
+    ranks = [
+        {**report, "rank": rank, "host": name}
+        for name, host_ranks in zip(names, rules.dealt_out(placement), strict=True)
+        for rank, report in zip(host_ranks, maps[len(host_ranks)] if host_ranks else [], strict=True)
+    ]
+    return {"measured": False, "ranks": sorted(ranks, key=lambda report: report["rank"])}
 
 
 def check(placement: Placement) -> None:
@@ -225,13 +292,7 @@ def _ask_mpich(placement: Placement, described: MachineDescription, limit: Deadl
         if completed.returncode != 0:
             return Prediction(machine=machine, refused=mpich.refusal(completed.stdout + completed.stderr))
         maps[count] = _of_one_host(completed.stdout, count, described)
-    names = [host.name for host in placement.hosts] or [machine["host"]]
-    seated = [
-        report | {"rank": rank, "host": name}
-        for name, host_ranks in zip(names, ranks, strict=True)
-        for rank, report in zip(host_ranks, maps[len(host_ranks)]["ranks"] if host_ranks else [], strict=True)
-    ]
-    rank_map = {"measured": False, "ranks": sorted(seated, key=lambda report: report["rank"])}
+    rank_map = _on_hosts(placement, machine, {count: reports_of["ranks"] for count, reports_of in maps.items()})
     return Prediction(_within_reach(rank_map, described), machine)
 
 

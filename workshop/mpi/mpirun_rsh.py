@@ -91,8 +91,9 @@ def settings(names: Sequence[str], environment: dict[str, str]) -> tuple[dict[st
         values["bind_to"] = resources[level]
     else:
         unknown.append(f"{LEVEL}={level}")
-    if policy == "hybrid" and order != "linear":
-        unknown.append(f"{HYBRID}={order}")
+    if policy == "hybrid" and order != "linear":  # which no field says, so that MVAPICH2's own rules count
+        environment |= {POLICY: policy, HYBRID: order, CORES: cores}
+        return values | {"bind_to": "auto"}, unknown
     if not positive(cores):
         raise BadInput(f"{CORES} is {cores!r:.40}; it should be a number of cores from 1 to 1024.")
     if policy == "hybrid":

@@ -1,4 +1,4 @@
-"""Facts of an MPI's placing that need no mapper: the ranks of each host, and Intel MPI's documented rules."""
+"""Facts of an MPI's placing that need no mapper: the ranks of each host, and the variables of Intel MPI's pinning."""
 
 from __future__ import annotations
 
@@ -9,16 +9,6 @@ from workshop.core import words
 from workshop.core.machines import KEYS, MachineDescription
 from workshop.core.placement import Placement
 from workshop.mpi import intelmpi
-
-_DOMAINS = {
-    "core": "one core",
-    "cache3": "the cores that share an L3 cache",
-    "numa": "the cores of a NUMA node",
-    "socket": "the cores of a package",
-    "node": "all cores of the host",
-    "omp": "as many hardware threads as OMP_NUM_THREADS says",
-    "auto": "its share of the host's hardware threads",
-}
 
 
 def dealt_out(placement: Placement) -> list[list[int]]:
@@ -98,19 +88,11 @@ def crowded(placement: Placement, described: MachineDescription, rank_map: Mappi
     )
 
 
-def intel_mpi(placement: Placement, described: MachineDescription) -> str:
-    """The reason why there is no prediction for Intel MPI, and its documented rules for this placement. Raises BadInput
-    for a placement that it has no options for."""
-    why = "No prediction: Intel MPI's mapper can't be asked without starting ranks."
-    pinning = pins(placement, described)
-    hosts = [host.name for host in placement.hosts]
-    where = [
-        f"{words.numbered('rank', host_ranks)} on {name}"
-        for name, host_ranks in zip(hosts, dealt_out(placement), strict=False)
-        if host_ranks
-    ]
-    dealt = f"{words.listed(where)}; " if where else ""
-    return f"{why} By its documented rules: {dealt}{_pinned(pinning)}."
+def hosts_in_words(placement: Placement) -> str:
+    """A sentence on the ranks of each host, with a blank before it; empty where no host has a name."""
+    dealt = zip([host.name for host in placement.hosts], dealt_out(placement), strict=False)
+    where = [f"{words.numbered('rank', host_ranks)} on {name}" for name, host_ranks in dealt if host_ranks]
+    return f" By the documented rules: {words.listed(where)}." if where else ""
 
 
 def pins(placement: Placement, described: MachineDescription) -> Mapping[str, str]:
@@ -118,15 +100,3 @@ def pins(placement: Placement, described: MachineDescription) -> Mapping[str, st
     options = intelmpi.arguments(placement, described.cores, described.machine)
     pairs = {options[at + 1]: options[at + 2] for at, word in enumerate(options) if word == "-genv"}
     return {name: value for name, value in (placement.environment | pairs).items() if name.startswith("I_MPI_PIN")}
-
-
-def _pinned(pinning: Mapping[str, str]) -> str:
-    """The meaning of the variables for a rank."""
-    if pinning.get("I_MPI_PIN", "1").lower() in ("0", "no", "off", "disable"):
-        return "ranks are not pinned (I_MPI_PIN=0), each may run on the whole host"
-    settings = ", ".join(f"{name}={value}" for name, value in pinning.items())
-    domain = pinning.get("I_MPI_PIN_DOMAIN", "auto").partition(":")[0]
-    what = words.count(int(domain), "hardware thread") if domain.isdecimal() else _DOMAINS.get(domain)
-    if what is None or "I_MPI_PIN_PROCESSOR_LIST" in pinning:
-        return f"ranks are pinned by {settings}"
-    return f"each rank gets a domain of its own, {what} ({settings or 'the default'}), while there are enough"

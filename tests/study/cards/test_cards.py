@@ -76,6 +76,23 @@ def test_one_axis_of_numbers_is_a_line(store: Store, session: SessionRecord) -> 
     assert seed.WHY in rows[2][-1]
 
 
+def test_an_executive_summary_has_each_environment_with_its_settings_and_speed(
+    store: Store, session: SessionRecord
+) -> None:
+    rates = {"0": 3.84, "1": 17.69, "2": seed.FAILED}
+    axes = {"env.TF_ENABLE_ONEDNN_OPTS": [0, 1, 2]}
+    study = seed.grid(store, session, axes, lambda point: rates[point["env.TF_ENABLE_ONEDNN_OPTS"]], summary=["batch"])
+    found = shown(store, study)
+    assert list(found)[:2] == ["verdict", "summary"]
+    summary = part(found["summary"], "table")
+    assert summary["headings"] == ["Environment", "Batch", "Median images/s", "Against the first"]
+    assert summary["rows"] == [
+        ["TF_ENABLE_ONEDNN_OPTS=0", "32", "3.84", "1.00×"],
+        ["TF_ENABLE_ONEDNN_OPTS=1", "32", "17.7", "4.61×"],
+        ["TF_ENABLE_ONEDNN_OPTS=2", "32", "–", "–"],
+    ]
+
+
 def test_one_axis_of_words_is_bars_against_what_is_unset(store: Store, session: SessionRecord) -> None:
     axes = {"env.KMP_BLOCKTIME": ["few", None, "many"]}
     study = seed.grid(store, session, axes, lambda point: 500.0 if point["env.KMP_BLOCKTIME"] else 400.0)

@@ -133,3 +133,11 @@ def test_the_examples_can_be_planned(path: Path) -> None:
 
 def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 3
+
+
+def test_a_summary_names_settings_of_the_workload() -> None:
+    found = read("workload: kmeans\nvary: {backend: [numba, numpy]}\nsummary: [clusters]\n")
+    planned = plan(workload("kmeans"), found.vary, {}, placement_of(found, None), **found.options)
+    assert planned.settings["summary"] == ["clusters"]
+    with pytest.raises(BadInput, match=r"summary: kmeans has no setting 'models'; it has .*clusters"):
+        plan(workload("kmeans"), found.vary, {}, placement_of(found, None), summary=["models"])

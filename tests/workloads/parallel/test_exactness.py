@@ -17,6 +17,7 @@ from tests.support import limit
 from workshop.core.errors import BadInput
 from workshop.mpi import openmpi
 from workshop.workloads.parallel import ParallelParams
+from workshop.workloads.parallel.schedules import SCHEDULES
 from workshop.workloads.parallel.settings import check
 
 HERE = Path(__file__).parent
@@ -32,10 +33,7 @@ CUTS: list[dict[str, Any]] = [
     {"grid": "spatial:2", "network": "convolutional"},
     {"grid": "experts:2", "network": "experts"},
     {"grid": "", "recompute": True},
-    *(
-        {"grid": "pipeline:2", "micro_batches": 4, "schedule": name}
-        for name in ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble")
-    ),
+    *({"grid": "pipeline:2", "micro_batches": 4, "schedule": name} for name in SCHEDULES),
 ]
 HYBRIDS: list[dict[str, Any]] = [
     {"grid": "pipeline:2,tensor:2", "micro_batches": 4, "schedule": "interleaved"},
@@ -49,6 +47,13 @@ HYBRIDS: list[dict[str, Any]] = [
     {"grid": "pipeline:4", "network": "perceptron", "layers": [1, 1, 2, 1]},  # a stage has no weights
     {"grid": "tensor:4"},
     {"grid": "pipeline:4", "micro_batches": 8, "schedule": "zero-bubble"},
+    {"grid": "pipeline:4", "micro_batches": 8, "schedule": "bidirectional", "exchange": "buckets", "bucket": 4000},
+    {"grid": "data:2,pipeline:2", "micro_batches": 2, "schedule": "bidirectional", "zero": 3, "recompute": True},
+    {"grid": "pipeline:2,spatial:2", "micro_batches": 4, "schedule": "bidirectional", "network": "convolutional"},
+]
+# The stage in the middle has the same part for both replicas.
+THREE: list[dict[str, Any]] = [
+    {"grid": "pipeline:3", "micro_batches": 4, "schedule": "bidirectional"},
 ]
 
 
@@ -62,7 +67,7 @@ def run(ranks: int, program: str, *arguments: str) -> list[list[dict[str, Any]]]
 
 
 @pytest.mark.real
-@pytest.mark.parametrize(("ranks", "cuts"), [(2, CUTS), (4, HYBRIDS)], ids=["two", "four"])
+@pytest.mark.parametrize(("ranks", "cuts"), [(2, CUTS), (3, THREE), (4, HYBRIDS)], ids=["two", "three", "four"])
 def test_every_cut_ends_with_the_weights_of_one_process(ranks: int, cuts: list[dict[str, Any]]) -> None:
     answers = run(ranks, "exactness.py", json.dumps(cuts))
     assert len(answers) == len(cuts)
@@ -92,7 +97,7 @@ def params(draw: st.DrawFn, ranks: int) -> dict[str, Any]:
     return {
         "network": network,
         "cut": f"pipeline:{pipeline},{kind}:{layer}",
-        "schedule": draw(st.sampled_from(("naive", "gpipe", "1f1b", "interleaved", "zero-bubble"))),
+        "schedule": draw(st.sampled_from(list(SCHEDULES))),
         "micro_batches": draw(st.sampled_from((1, 2, 4))),
         "zero": draw(st.integers(0, 3)),
         "recompute": draw(st.booleans()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from workshop.core.errors import BadInput
@@ -16,8 +16,10 @@ SECONDS = {"forward": 1.0, "backward": 2.0, "weights": 1.0}
 @given(name=st.sampled_from(sorted(SCHEDULES)), stages=st.integers(1, 5), rounds=st.integers(1, 4))
 def test_every_schedule_is_complete_and_never_stands_still(name: str, stages: int, rounds: int) -> None:
     micro_batches = stages * rounds
+    assume(name != "bidirectional" or micro_batches % 2 == 0)
     streams = SCHEDULES[name](stages, micro_batches)
-    schedules.check(streams, stages * (2 if name == "interleaved" else 1), micro_batches)
+    replicas = 2 if name == "bidirectional" else 1
+    schedules.check(streams, stages * (2 if name == "interleaved" else 1), micro_batches, replicas)
 
 
 def idle(name: str, stages: int, micro_batches: int, seconds: dict[str, float]) -> float:
@@ -44,6 +46,32 @@ def test_gradients_of_weights_fill_the_bubble(stages: int) -> None:
     split = {"forward": 1.0, "backward": 1.0, "weights": 1.0}
     bubbles = {name: idle(name, stages, 8, seconds) for name, seconds in (("1f1b", SECONDS), ("zero-bubble", split))}
     assert bubbles["zero-bubble"] < 0.75 * bubbles["1f1b"]
+
+
+@pytest.mark.parametrize("stages", [2, 4, 6, 8])
+def test_two_directions_idle_no_longer_than_the_formula(stages: int) -> None:
+    """(p - 2) / (3 m / 2 + p - 2): Li and Hoefler, Chimera, arXiv:2107.06925, if backward takes twice as long."""
+    formula = [(stages - 2) / (1.5 * count + stages - 2) for count in (stages, 2 * stages, 4 * stages)]
+    measured = [idle("bidirectional", stages, count, SECONDS) for count in (stages, 2 * stages, 4 * stages)]
+    assert measured[0] == pytest.approx(formula[0])
+    assert all(share <= expected + 1e-9 for share, expected in zip(measured, formula, strict=True))
+    assert measured[1] < idle("1f1b", stages, 2 * stages, SECONDS) - 0.05
+
+
+@given(half=st.integers(1, 4), micro_batches=st.integers(1, 6).map(lambda count: 2 * count))
+def test_the_second_replica_is_the_mirror_of_the_first(half: int, micro_batches: int) -> None:
+    stages = 2 * half
+    layout = schedules.Layout(stages, stages, 2)
+    for stage, stream in enumerate(SCHEDULES["bidirectional"](stages, micro_batches)):
+        parts = {number % stages for number in layout.numbers(stage)}
+        assert parts == {stage, stages - 1 - stage}, "a rank and the one opposite to it share parts"
+        assert {step.part for step in stream if step.kind in schedules.WORK} <= set(layout.numbers(stage))
+        assert activations([stream], 0) <= stages + 1
+
+
+def test_an_odd_number_of_micro_batches_has_no_two_directions() -> None:
+    with pytest.raises(BadInput, match="an even number of micro-batches, not 3"):
+        SCHEDULES["bidirectional"](2, 3)
 
 
 def activations(streams: Streams, stage: int) -> int:

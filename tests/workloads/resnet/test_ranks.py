@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import statistics
 
 import pytest
 
@@ -12,6 +14,7 @@ from workshop.mpi import horovod
 
 pytestmark = pytest.mark.real
 
+WARMUP = 3  # steps, which are numbered from 0
 ROUNDED = 1e-3  # relative to the update; the weights are float32 and much larger than it, and they are rounded
 
 
@@ -57,6 +60,27 @@ def test_lines_are_printed_as_the_source_prints_them(program):
         f"Total img/sec on 2 CPU(s): {first + second:.1f} +-{1.96 * abs(first - second):.1f}",
     ]
     assert run["activities"][-2:] == lines[3:5]
+
+
+def test_lines_of_tf_cnn_benchmarks_are_of_the_measured_steps(program):
+    run = program["tf_cnn"]
+    lines = run["artifacts"]["output.txt"].splitlines()
+    assert lines[5] == "Step\tImg/sec\ttotal_loss"
+    rates, losses = ({int(step): value for step, value in run["told"][name].items()} for name in ("images/s", "loss"))
+    measured = [rates[step] for step in sorted(rates)]
+    assert len(measured) == 4, "the warm-up isn't measured"
+    for line, steps in zip(lines[6:9], (1, 2, 4), strict=True):
+        so_far = measured[:steps]
+        mean, deviation = statistics.harmonic_mean(so_far), statistics.pstdev(so_far) / steps**0.5
+        middle = statistics.median(so_far)
+        jitter = 1.4826 * statistics.median(abs(rate - middle) for rate in so_far)
+        loss = losses[WARMUP + steps - 1]
+        values = re.fullmatch(
+            r"(\d+)\timages/sec: ([\d.]+) \+/- ([\d.]+) \(jitter = ([\d.]+)\)\t([\d.]+)", line
+        ).groups()
+        assert [float(value) for value in values] == pytest.approx([steps, mean, deviation, jitter, loss], abs=0.051)
+    assert lines[9:] == ["-" * 64, f"total images/sec: {run['metrics']['images_per_second']:.2f}", "-" * 64]
+    assert run["activities"][-2:] == [lines[7], lines[8]]
 
 
 def test_two_ranks_update_like_one_process_with_both_batches(program):

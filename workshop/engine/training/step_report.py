@@ -43,6 +43,7 @@ class Totals:
     late: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     step_examples: list[NDArray[np.float64]] = field(default_factory=list)
     step_seconds: list[NDArray[np.float64]] = field(default_factory=list)
+    step_losses: list[NDArray[np.float64]] = field(default_factory=list)  # NaN without examples that count
     own_examples: list[NDArray[np.float64]] = field(default_factory=list)  # [ranks, steps] of each block
     own_seconds: list[NDArray[np.float64]] = field(default_factory=list)
 
@@ -127,7 +128,10 @@ class StepReporter:
         for name, (sums, over) in parts.items():
             self._since[name] += sums.sum(), over.sum()
         sums, over = next(iter(parts.values()))
-        losses = sums[over > 0] / over[over > 0]
+        step_losses = np.divide(sums, over, out=np.full(len(sums), np.nan), where=over > 0)
+        losses = step_losses[over > 0]
+        if measured:
+            self.totals.step_losses.append(step_losses)
         if len(losses) and np.isnan(self.first_loss):
             self.first_loss = float(losses[0])
         self.highest_loss = float(np.fmax.reduce(losses, initial=self.highest_loss))

@@ -143,8 +143,8 @@ class Place(Question):
             raise WorkshopError(f"The mapper gives no map for what is right in {self.id}: {why}")
         if result.refused is not None:
             title = f"{implementation(compose(self, answer).mpi).title} {mpi.REFUSES}"
-            said = ANSWERS.code(result.refused, title) if result.own_words else ANSWERS.words(result.refused)
-            return Mark(0.0, False, (said,))
+            refusal = ANSWERS.code(result.refused, title) if result.own_words else ANSWERS.words(result.refused)
+            return Mark(0.0, False, (refusal,))
         if _same(self, self.right, answer):
             return Mark(1.0, True)
         near = [html(near.feedback, variant.numbers) for near in self.near if _same(self, near.placement, answer)]

@@ -21,8 +21,10 @@ from workshop.study.cards import (
     cells_table,
     pick,
     point,
+    rate_words,
     runs_card,
     setting_words,
+    value_words,
     verdict,
 )
 from workshop.study.grid.kind import GridReport
@@ -40,12 +42,24 @@ def cards(report: GridReport) -> list[Card]:
     title = words.capital(" against ".join(map(axis_words, axes))) if len(axes) < 3 else "The two that mattered most"
     return [
         verdict(report),
+        *executive_summary(report),
         *[Card("grid", title, parts) for parts in [picture(cells, axes, unit)] if parts],
         *best_card(report.best, unit, [code(report.command)] if report.command else []),
         *mattered(cells),
         Card("cells", f"All cells ({len(cells)})", tuple(cells_table(cells, unit, axes))),
         runs_card(report),
     ]
+
+
+def executive_summary(report: GridReport) -> list[Card]:
+    """A row for each cell: the settings that the study names, its median, and that divided by the first cell's."""
+    names, rows = report.study.description.get("summary", []), []
+    for cell in report.rows if names else []:
+        base, chosen = report.rows[0].median, [value_words(cell.params.get(name)) for name in names]
+        ratio = words.times(cell.median / base) if cell.median and base else "–"
+        rows.append([cell.label, *chosen, rate_words(cell.median), ratio])
+    heads = ["Environment", *map(words.capital, names), f"Median {report.unit}", "Against the first"]
+    return [Card("summary", "Executive summary", (table(heads, rows),))] if rows else []
 
 
 def varying(cells: Sequence[CellResult]) -> list[str]:
@@ -81,7 +95,7 @@ def _one_axis(cells: Sequence[CellResult], axis: str, unit: str) -> tuple[Part, 
         chart = drawn_line(along, {"": [point(cells[at]) for at in order]}, axis_words(axis), unit)
         return (figure(chart, picks=[picks[at] for at in order]),)
     names = [
-        _mpi_title(str(value)) if axis == MPI else f"{axis_words(axis)} {setting_words(axis, value)}"
+        IMPLEMENTATIONS[str(value)].title if axis == MPI else f"{axis_words(axis)} {setting_words(axis, value)}"
         for value in values
     ]
     base = next((name for name, value in zip(names, values, strict=True) if value is None), names[0])
@@ -97,7 +111,7 @@ def _by_mpi(cells: Sequence[CellResult], other: str, unit: str) -> tuple[Part, .
     for mpi in mpis:
         cells_by_value = {_key(cell.point.get(other)): cell for cell in cells if cell.point.get(MPI) == mpi}
         row_cells = [cells_by_value.get(_key(value)) for value in values]
-        groups[_mpi_title(mpi)] = [point(cell) if cell else Point("", state="") for cell in row_cells]
+        groups[IMPLEMENTATIONS[mpi].title] = [point(cell) if cell else Point("", state="") for cell in row_cells]
         picks += [pick(cell, unit) if cell else {} for cell in row_cells]
     chart = grouped([setting_words(other, value) for value in values], groups, axis_words(other), unit)
     return (figure(chart, picks=picks),)
@@ -147,10 +161,8 @@ def mattered(cells: Sequence[CellResult]) -> list[Card]:
 def _values(cells: Sequence[CellResult], axis: str) -> list[Any]:
     """The values of an axis: numbers ascending, other values in order of appearance."""
     values = list({_key(cell.point.get(axis)): cell.point.get(axis) for cell in cells}.values())
-    numbers = [_number(value) for value in values]
-    if all(isinstance(value, int | float) for value in numbers):
-        return sorted(values, key=_number)
-    return values
+    numeric = all(isinstance(_number(value), int | float) for value in values)
+    return sorted(values, key=_number) if numeric else values
 
 
 def _number(value: Any) -> Any:
@@ -161,10 +173,6 @@ def _number(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-def _mpi_title(name: str) -> str:
-    return IMPLEMENTATIONS[name].title
 
 
 def _key(value: Any) -> str:

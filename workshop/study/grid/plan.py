@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -70,9 +70,8 @@ def read_best(requested: Mapping[str, Any] | None) -> dict[str, int] | None:
     return {"cells": cells, "repeats": repeats} if cells else None
 
 
-def _only(what: str, requested: Mapping[str, Any], names: Sequence[str]) -> None:
-    odd = next((str(name) for name in requested if name not in names), None)
-    if odd is not None:
+def _only(what: str, requested: Iterable[str], names: Sequence[str]) -> None:
+    if (odd := next((str(name) for name in requested if name not in names), None)) is not None:
         raise BadInput(f"{what} has no setting {odd[:60]!r}; it has {words.listed(names)}.")
 
 
@@ -102,6 +101,7 @@ def plan(
     shared: bool = True,
     compare: str = "",
     seeds: bool = False,
+    summary: Sequence[str] = (),
     seconds: float = SECONDS,
 ) -> Plan:
     """A study over `axes` (name -> values) of the given params and a placement. Raises BadInput.
@@ -109,8 +109,8 @@ def plan(
     `best` ({"cells", "repeats"}) repeats so many of the best cells until each has so many runs. `sampler` ({"name",
     "trials", "seed"}) chooses the cells while the study goes on. `shared`: if the ranks are varied, they divide the
     work of a step (`Scaling.share`) as in a scaling study. `compare` names a metric to compare cells by, instead of
-    their speed; more is better. `seeds` gives each repeat its own seed. `seconds` is the estimated time of a run, for
-    the message about grids that are too large.
+    their speed; more is better. `seeds` gives each repeat its own seed. `summary`: settings for an executive summary.
+    `seconds` is the estimated time of a run, for the message about grids that are too large.
     """
     scaling = scaling_of(workload)
     metric = compare.strip()
@@ -120,6 +120,7 @@ def plan(
     values = axes_of.read_axes(axes, workload)
     if seeds:
         _check_seeds(workload, values)
+    _only(f"summary: {workload.name}", summary, tuple(workload.params.model_fields))
     shared = shared and "ranks" in values and bool(scaling.share)
     values_set = {**scaling.strong, **params} if shared else dict(params)
     base = _base(workload, values, values_set)
@@ -145,6 +146,7 @@ def plan(
         "shared": shared,
         "title": title.strip(),
         **({"seeds": True} if seeds else {}),
+        **({"summary": list(summary)} if summary else {}),
     }
     return Plan(KIND, workload.name, settings, tuple(cells), repeats)
 

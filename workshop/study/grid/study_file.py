@@ -12,6 +12,7 @@
     best: {cells: 2, repeats: 3}
     compare: held_out_accuracy  # a metric, the more the better; else how fast they are
     seeds: true                 # each repeat has a seed of its own
+    summary: [batch]            # settings beside each cell's speed in an executive summary
 
 What is read is data only: YAML's core schema (1.2), in which `off` and `no` are words, without tags and aliases.
 """
@@ -44,6 +45,7 @@ class StudyFile(BaseModel, frozen=True, extra="forbid"):
     best: dict[str, Any] = {}
     compare: str = ""
     seeds: StrictBool = False
+    summary: list[str] = []
 
     @property
     def options(self) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class ParallelParams(Params):
         description="the grid of ranks, such as pipeline:2,tensor:2, of data, pipeline, and one of tensor, sequence, "
         "channel, spatial, experts; ranks that it doesn't name divide the data",
     )
-    schedule: Literal["naive", "gpipe", "1f1b", "interleaved", "zero-bubble", "own"] = Field(
+    schedule: Literal["naive", "gpipe", "1f1b", "interleaved", "zero-bubble", "bidirectional", "own"] = Field(
         "1f1b", description="the order of work in a pipeline; own: the one in instructions"
     )
     instructions: str = setting(

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -95,6 +95,13 @@ class CountingCommunicator:
         """The MPI communicator, for what isn't counted."""
         assert self._comm is not None, "a plan exchanges nothing"
         return self._comm
+
+    def mirrored(self, replicas: int) -> CountingCommunicator:
+        """This rank and the one as far from the other end, which have the same parts of two `replicas` in opposite
+        directions; this rank alone with one replica. Collective, except for a plan."""
+        pair = sorted({self.rank, self.size - 1 - self.rank}) if replicas == 2 else [self.rank]
+        group = self.comm.Split(pair[0], self.rank) if self._comm is not None and replicas == 2 else None
+        return CountingCommunicator(pair.index(self.rank), len(pair), group, "replicas", self.traffic)
 
     def all_reduce(self, array: Array) -> Array:
         """The sum of all ranks' arrays; with one rank the array itself."""
@@ -229,7 +236,7 @@ class RankGrid:
         data, pipeline, layer = np.unravel_index(rank, self.shape)
         return int(data), int(pipeline), int(layer)
 
-    def communicators(self, comm: MPI.Comm | None, rank: int) -> Mapping[str, CountingCommunicator]:
+    def communicators(self, comm: MPI.Comm | None, rank: int) -> dict[str, CountingCommunicator]:
         """For each axis a rank's group: ranks that differ from it along this axis only. All share one count of their
         traffic. Collective, except without `comm`, for a plan."""
         place, groups, traffic = self.place(rank), {}, Exchanges()

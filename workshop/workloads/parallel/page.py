@@ -37,7 +37,7 @@ CUTS: Mapping[str, str] = {
     "channel:2": "channel (convolutional)",
 }
 NETWORKS = ("transformer", "perceptron", "convolutional")
-SCHEDULES = ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble")
+SCHEDULES = ("naive", "gpipe", "1f1b", "interleaved", "zero-bubble", "bidirectional")
 MOST_RANKS = 16  # ranks
 RECOMPUTE = "Keep no activations of a block, and compute them a second time in the backward computation."
 PACED = 0.02  # seconds of the forward computation of a stage

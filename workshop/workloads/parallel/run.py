@@ -68,9 +68,9 @@ def run(ctx: RankContext, params: ParallelParams) -> Mapping[str, Any]:
             "bytes": (traffic.total, expected.total),
             "bytes_difference": _difference(traffic.bytes, expected.bytes),
             "calls_difference": _difference(traffic.calls, expected.calls),
-            "dropped": sum(experts.dropped(part.layers) for part in training.stage.parts.values()),
+            "dropped": experts.dropped(training.stage.layers),
             "parameters": sum(parameter.size for parameter in training.parameters),
-            "rank_seconds": sum(schedules.measured_seconds(spans[ctx.rank]).values()),
+            "rank_seconds": sum(schedules.measured_seconds(spans[ctx.rank]).values()) / cut.layout.replicas,
         }
     )
     if ctx.rank == 0:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from workshop.core.errors import BadInput
@@ -24,10 +24,9 @@ LETTERS: Mapping[str, Work] = {"F": "forward", "B": "backward", "W": "weights"}
 
 @dataclass(frozen=True)
 class Instruction:
-    """An instruction of a stage. `part` is the number of its part of the network, counted over all stages: with one
-    part for each stage it is the stage. A message belongs to the forward or the backward computation (`direction`) of
-    the part that receives it. With `weights`, `backward` gives the gradient of the inputs only, and `weights` that of
-    the weights."""
+    """An instruction of a stage. `part` is the number of its part of the network, see `Layout`: with one part for each
+    stage it is the stage. A message belongs to the forward or the backward computation (`direction`) of the part that
+    receives it. With `weights`, `backward` gives the gradient of the inputs only, and `weights` that of the weights."""
 
     kind: Kind
     micro: int
@@ -36,6 +35,35 @@ class Instruction:
 
     def __str__(self) -> str:
         return f"{self.kind} of micro-batch {self.micro} in part {self.part}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which stage has which part of the network. Part i of `parts` is on stage i modulo `stages`. With two `replicas`,
+    the parts of the second one have the numbers from `parts` on, and lie on the stages in the opposite direction. Even
+    micro-batches belong to the first replica, odd ones to the second."""
+
+    stages: int
+    parts: int
+    replicas: int = 1
+
+    def stage(self, number: int) -> int:
+        """The stage that has a part."""
+        replica, part = divmod(number, self.parts)
+        return self.stages - 1 - part % self.stages if replica else part % self.stages
+
+    def is_first(self, number: int) -> bool:
+        """Whether a part takes the examples."""
+        return number % self.parts == 0
+
+    def is_last(self, number: int) -> bool:
+        """Whether a part gives the loss."""
+        return number % self.parts == self.parts - 1
+
+    def numbers(self, stage: int) -> list[int]:
+        """The parts that a stage has, in the order of the network."""
+        every = [number for number in range(self.parts * self.replicas) if self.stage(number) == stage]
+        return sorted(every, key=lambda number: number % self.parts)
 
 
 Stream = Sequence[Instruction]
@@ -132,12 +160,42 @@ def zero_bubble(stages: int, micro_batches: int) -> Streams:
     return _with_messages(streams)
 
 
+def bidirectional(stages: int, micro_batches: int) -> Streams:
+    """Two replicas in opposite directions, each in the order of 1F1B (Jain et al., GEMS, SC 2020). A stage takes the
+    work of the replica whose inputs are there first, and a backward computation before a forward one; the order assumes
+    that backward takes twice as long. Raises BadInput where the micro-batches can't be halved."""
+    if micro_batches % 2:
+        raise BadInput(f"A bidirectional schedule takes an even number of micro-batches, not {micro_batches}.")
+    half = one_forward_one_backward(stages, micro_batches // 2)
+    ahead = {
+        (stage, second): [
+            _do(step.kind, 2 * step.micro + second, step.part + second * stages) for step in stream if step.kind in WORK
+        ]
+        for second, direction in enumerate((half, half[::-1]))
+        for stage, stream in enumerate(direction)
+    }
+    clocks, streams = [0.0] * stages, [list[Instruction]() for _ in range(stages)]
+    ends: dict[Instruction, float] = {}
+    while choices := [
+        (max([clocks[stage], *(ends[need] for need in needs)]), work.kind == "forward", work.micro, stage)
+        for (stage, _), queue in ahead.items()
+        for work in queue[:1]
+        if ends.keys() >= (needs := _needs(work, stages))
+    ]:
+        begin, forward, micro, stage = min(choices)
+        work = ahead[stage, micro % 2].pop(0)
+        clocks[stage] = ends[work] = begin + (1 if forward else 2)
+        streams[stage].append(work)
+    return _with_messages(streams, replicas=2)
+
+
 SCHEDULES: Mapping[str, Callable[[int, int], Streams]] = {
     "naive": naive,
     "gpipe": gpipe,
     "1f1b": one_forward_one_backward,
     "interleaved": interleaved,
     "zero-bubble": zero_bubble,
+    "bidirectional": bidirectional,
 }
 
 
@@ -235,11 +293,11 @@ def most_kept(stream: Stream, activations: Mapping[int, int]) -> int:
     return most
 
 
-def check(streams: Streams, parts: int, micro_batches: int) -> None:
+def check(streams: Streams, parts: int, micro_batches: int, replicas: int = 1) -> None:
     """Raises BadInput where work of a part is missing, comes twice or too early, or the schedule stands still."""
     for kind in WORK if splits(streams) else WORK[:2]:
         work = [(step.micro, step.part) for stream in streams for step in stream if step.kind == kind]
-        expected = {(micro, part) for micro in range(micro_batches) for part in range(parts)}
+        expected = {(micro, micro % replicas * parts + part) for micro in range(micro_batches) for part in range(parts)}
         if missing := expected - set(work):
             micro, part = min(missing)
             raise BadInput(f"The schedule has no {kind} of micro-batch {micro} in part {part}.")
@@ -260,9 +318,15 @@ def _do(kind: Work, micro: int, part: int) -> Instruction:
     return Instruction(kind, micro, part)
 
 
-def _with_messages(streams: Streams) -> Streams:
+def _needs(work: Instruction, parts: int) -> set[Instruction]:
+    """The work of another part for which a computation waits, in a replica of so many parts."""
+    source = work.part - 1 if work.kind == "forward" else work.part + 1
+    return {replace(work, part=source)} if source // parts == work.part // parts else set()
+
+
+def _with_messages(streams: Streams, replicas: int = 1) -> Streams:
     """The streams with the messages between parts: a receive before the work that needs it, a send after the work."""
-    parts = 1 + max(instruction.part for stream in streams for instruction in stream)
+    parts = (1 + max(instruction.part for stream in streams for instruction in stream)) // replicas
     complete = []
     for stream in streams:
         full: list[Instruction] = []
@@ -270,10 +334,10 @@ def _with_messages(streams: Streams) -> Streams:
             forward, part = work.kind == "forward", work.part
             source, target = (part - 1, part + 1) if forward else (part + 1, part - 1)
             direction: Literal["forward", "backward"] = "forward" if forward else "backward"
-            if work.kind != "weights" and len(streams) > 1 and 0 <= source < parts:
+            if work.kind != "weights" and len(streams) > 1 and source // parts == part // parts:
                 full.append(Instruction("receive", work.micro, part, direction))
             full.append(work)
-            if work.kind != "weights" and len(streams) > 1 and 0 <= target < parts:
+            if work.kind != "weights" and len(streams) > 1 and target // parts == part // parts:
                 full.append(Instruction("send", work.micro, target, direction))
         complete.append(full)
     return complete

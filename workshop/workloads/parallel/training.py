@@ -20,14 +20,8 @@ from workshop.workloads.parallel.cuts.data import Exchange
 from workshop.workloads.parallel.cuts.pipeline import PipelineStage, parts_of
 from workshop.workloads.parallel.cuts.recompute import recomputed
 from workshop.workloads.parallel.cuts.zero import Adam, ShardedLayer, Update, sharded
-from workshop.workloads.parallel.network.layers import (
-    Array,
-    Layer,
-    Parameter,
-    Sequential,
-    Shape,
-)  # fmt: skip
-from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Streams, check, most_kept, splits
+from workshop.workloads.parallel.network.layers import Array, Layer, Parameter, Sequential, Shape
+from workshop.workloads.parallel.schedules import SCHEDULES, Kind, Layout, Streams, check, most_kept, splits
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -62,10 +56,15 @@ class Cut:
         """The parts of the network."""
         return self.grid.pipeline * (2 if self.schedule == "interleaved" else 1)
 
+    @property
+    def layout(self) -> Layout:
+        """Which stage has which parts."""
+        return Layout(self.grid.pipeline, self.parts, 2 if self.schedule == "bidirectional" else 1)
+
     def instructions(self) -> Streams:
         """The stream of each stage. Raises BadInput where the schedule can't work."""
         streams = self.streams or SCHEDULES[self.schedule](self.grid.pipeline, self.micro_batches)
-        check(streams, self.parts, self.micro_batches)
+        check(streams, self.parts, self.micro_batches, self.layout.replicas)
         return streams
 
 
@@ -110,6 +109,7 @@ class CutTraining:
         self.traffic = self.comms["data"].traffic  # of all axes, counted
         self.waited = 0.0  # seconds at the end of the last step for ranks that finished later
         pipeline = self.comms["pipeline"]
+        self.comms["replicas"] = pipeline.mirrored(cut.layout.replicas)
         self.streams = cut.instructions()
         share, layers, operations = self.own_shape(shape), self._cut_layers(network()), list[int]()
         # Of the whole network: a stage can be without weights.
@@ -119,10 +119,13 @@ class CutTraining:
             operations.append(cost.operations)
             outputs = cost.outputs
         full = parts_of(layers, cut.parts, operations, cut.layers)
-        local = {number: part for number, part in enumerate(full) if number % pipeline.size == pipeline.rank}
+        numbers = cut.layout.numbers(pipeline.rank)
+        local = {number % cut.parts: full[number % cut.parts] for number in numbers}
         if cut.zero >= 2:
             local = {n: sharded(part, self.comms["data"], self.comms["layer"], cut.zero) for n, part in local.items()}
-        self.stage = PipelineStage({n: Sequential(part) for n, part in local.items()}, cut.parts, pipeline, cut.pace)
+        # A stage in the middle has the same part for both replicas, and so shares its weights.
+        parts = {number: Sequential(local[number % cut.parts]) for number in numbers}
+        self.stage = PipelineStage(parts, cut.layout, pipeline, cut.pace)
         self.parameters = list({id(parameter): parameter for parameter in self.stage.parameters}.values())
         self.stage.learn_shapes(
             share,
@@ -197,6 +200,7 @@ class CutTraining:
         data.add_up(partial, self.comms["layer"])
         if cut.zero == 0:
             data.add_up(self.parameters, self.comms["data"], cut.exchange, cut.bucket)
+        data.add_up(self.parameters, self.comms["replicas"], cut.exchange, cut.bucket)
         update.step(cut.gather)
         if cut.zero == 2 and cut.gather:
             for layer in self._sharded():
@@ -211,8 +215,9 @@ class CutTraining:
         cut, micro = self.cut, self.cut.micro_batches
         total = self.stage.traffic(micro)
         for cost in self.stage.costs().values():
-            total += (cost.forward + cost.backward) * micro
+            total += (cost.forward + cost.backward) * (micro // cut.layout.replicas)
         total += data.traffic(self._partial(), self.comms["layer"])
+        total += data.traffic(self.parameters, self.comms["replicas"], cut.exchange, cut.bucket)
         if cut.zero == 0:
             return total + data.traffic(self.parameters, self.comms["data"], cut.exchange, cut.bucket)
         if cut.zero == 1:
@@ -242,7 +247,7 @@ class CutTraining:
         """The bytes of the arrays that this rank has had, after a step with `stage.observe`."""
         assert self.update is not None, "a plan has no arrays"
         full = sum(parameter.value.nbytes for layer in self._sharded() for parameter in layer.full)
-        transient = max((_transient(layer) for part in self.stage.parts.values() for layer in part.layers), default=0)
+        transient = max(map(_transient, self.stage.layers), default=0)
         return MemoryLedger(
             weights=full if self.cut.zero == 2 else self.update.weights.nbytes,
             gradients=self.update.gradients.nbytes,
@@ -295,8 +300,7 @@ class CutTraining:
         return sum(parameter.size for parameter in self.parameters)
 
     def _sharded(self) -> list[ShardedLayer]:
-        layers = [layer for part in self.stage.parts.values() for layer in part.layers]
-        return [layer for layer in layers if isinstance(layer, ShardedLayer)]
+        return [layer for layer in self.stage.layers if isinstance(layer, ShardedLayer)]
 
 
 def _refuse(cut: Cut) -> None:

@@ -34,6 +34,11 @@ class ResnetParams(Params):
     warmup: int = Field(4, ge=2, le=1000, description="steps before the rounds; the first two compile")
     rounds: int = Field(5, ge=1, le=1000, description="rounds, each with a rate of its own")
     steps: int = Field(2, ge=1, le=1000, description="steps of a round")
+    lines: Literal["horovod", "tf_cnn_benchmarks"] = Field(
+        "horovod",
+        description="whose lines are printed: Horovod's have a rate for each round; those of tf_cnn_benchmarks have "
+        "images/s ± uncertainty, jitter and loss behind step 1 and behind each round",
+    )
     compression: Compression = "none"
     keep: Keep = 0.01
     bucket: Bucket = 25

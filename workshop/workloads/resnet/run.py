@@ -20,7 +20,8 @@ from workshop.engine.training.training_run import OnTrace, digest
 from workshop.extension import OUTPUT
 from workshop.workloads.mnist import models
 from workshop.workloads.resnet import ResnetParams
-from workshop.workloads.resnet.rounds import closing_lines, opening_lines, round_line, summary
+from workshop.workloads.resnet.lines import LINES
+from workshop.workloads.resnet.rounds import summary
 
 NETWORKS = {
     "resnet50": "ResNet50",
@@ -90,16 +91,18 @@ class ResnetTraining:
         """Take the warm-up and the rounds, or fewer where a stop is asked for."""
         loop, params = self.loop, self.params
         loop.take(params.warmup, self.batch)
-        lines = opening_lines(NETWORKS[params.model], params.batch, self.ctx.size)
+        totals = loop.reporter.totals
+        printer = LINES[params.lines](NETWORKS[params.model], params.batch, self.ctx.size)
+        lines = printer.opening()
         while len(self.rates) < params.rounds and not loop.over:
-            began = loop.reporter.totals.seconds
+            began = totals.seconds
             if not loop.take(params.steps, self.batch):
                 break  # a round that isn't complete has no rate
-            self.rates.append(params.batch * params.steps / (loop.reporter.totals.seconds - began))
-            lines.append(round_line(len(self.rates) - 1, self.rates[-1]))
+            self.rates.append(params.batch * params.steps / (totals.seconds - began))
+            lines += printer.of_round(self.rates, totals)
             self.ctx.activity(lines[-1])
             self.memory.tell(loop.updates)
-        lines += closing_lines(summary(self.rates, self.ctx.size), self.ctx.size)
+        lines += printer.closing(self.rates, totals)
         if self.ctx.rank == 0:
             self.ctx.artifact(OUTPUT, "".join(f"{line}\n" for line in lines).encode(), "text/plain")
 

@@ -26,7 +26,7 @@ from workshop.workloads.parallel.network.layers import (
     buffers,
     cross_entropy,
 )  # fmt: skip
-from workshop.workloads.parallel.schedules import Kind, StageSpan, Stream, splits
+from workshop.workloads.parallel.schedules import Kind, Layout, StageSpan, Stream, splits
 
 TAGS = {"forward": 0, "backward": 1}
 Key = tuple[str, int, int]  # direction, micro-batch and part
@@ -67,15 +67,15 @@ def _balanced(operations: Sequence[int], parts: int) -> list[int]:
 
 @dataclass
 class PipelineStage:
-    """One stage: its `parts` of the network by number, of `count` in all. `pace`: the least seconds of each kind of
-    work; a stage that has done its work sooner waits without holding a core."""
+    """One stage: its `parts` of the network by number, which are its share of the `layout`. `pace`: the least seconds
+    of each kind of work; a stage that has done its work sooner waits without holding a core."""
 
     parts: Mapping[int, Sequential]
-    count: int
+    layout: Layout
     comm: CountingCommunicator
     pace: Mapping[Kind, float] = field(default_factory=dict)
     observe: bool = False  # count the activations of each step
-    shapes: dict[int, tuple[Shape, np.dtype]] = field(default_factory=dict)  # of a part's inputs
+    shapes: list[tuple[Shape, np.dtype]] = field(default_factory=list)  # of the inputs of each part, the last outputs
     spans: list[StageSpan] = field(default_factory=list)  # of the last step, in seconds since its beginning
     activations: int = 0  # most bytes of activations at once
 
@@ -83,30 +83,42 @@ class PipelineStage:
     def parameters(self) -> list[Parameter]:
         return [parameter for part in self.parts.values() for parameter in part.parameters]
 
+    @property
+    def layers(self) -> list[Layer]:
+        """The layers of all parts, each once."""
+        return list({id(layer): layer for part in self.parts.values() for layer in part.layers}.values())
+
     def learn_shapes(
         self, example: Shape, dtype: np.dtype, numbers: np.dtype, of_parts: Callable[[int, Shape], Shape]
     ) -> None:
         """Set the shapes of the arrays that pass between parts: inputs of `dtype`, all others of `numbers`.
         `of_parts(part, inputs)`: the shape of its outputs."""
-        self.shapes[0] = example, dtype
-        for number in range(self.count):
-            self.shapes[number + 1] = of_parts(number, self.shapes[number][0]), numbers
+        self.shapes = [(example, dtype)]
+        for part in range(self.layout.parts):
+            self.shapes.append((of_parts(part, self.shapes[part][0]), numbers))
 
     def costs(self) -> Mapping[int, Cost]:
         """The cost of each of this stage's parts for one micro-batch."""
         return {
-            number: part.cost(self.shapes[number][0], self.shapes[number + 1][1].itemsize)
+            number: part.cost(self._inputs(number)[0], self._outputs(number)[1].itemsize)
             for number, part in self.parts.items()
         }
+
+    def _inputs(self, number: int) -> tuple[Shape, np.dtype]:
+        return self.shapes[number % self.layout.parts]
+
+    def _outputs(self, number: int) -> tuple[Shape, np.dtype]:
+        return self.shapes[number % self.layout.parts + 1]
 
     def traffic(self, micro_batches: int) -> Exchanges:
         """The messages of a step: the outputs of each part to the next part, and the gradients of its inputs to the
         part before it."""
         total = Exchanges()
-        for part in self.parts:
-            for number in (*([part + 1] if part + 1 < self.count else []), *([part] if part > 0 else [])):
-                shape, dtype = self.shapes[number]
-                total += Exchanges.for_calls(self.comm, "message", math.prod(shape) * dtype.itemsize, micro_batches)
+        for number in self.parts:
+            messages = [] if self.layout.is_last(number) else [self._outputs(number)]
+            for shape, dtype in [*messages, *([] if self.layout.is_first(number) else [self._inputs(number)])]:
+                size = math.prod(shape) * dtype.itemsize
+                total += Exchanges.for_calls(self.comm, "message", size, micro_batches // self.layout.replicas)
         return total
 
     def step(self, stream: Stream, inputs: Sequence[Array], targets: Sequence[Array], examples: int) -> float:
@@ -124,15 +136,15 @@ class PipelineStage:
             match instruction.kind:
                 case "receive":
                     forward = instruction.direction == "forward"
-                    source = (part - 1 if forward else part + 1) % self.comm.size
-                    like = self.shapes[part] if forward else self.shapes[part + 1]
+                    source = self.layout.stage(part - 1 if forward else part + 1)
+                    like = self._inputs(part) if forward else self._outputs(part)
                     arrived[key] = self.comm.receive(like, source, self._tag(*key))
                 case "send":
-                    self.comm.send(leaving.pop(key), part % self.comm.size, self._tag(*key))
+                    self.comm.send(leaving.pop(key), self.layout.stage(part), self._tag(*key))
                 case "forward":
-                    entering = inputs[micro] if part == 0 else arrived.pop(key)
+                    entering = inputs[micro] if self.layout.is_first(part) else arrived.pop(key)
                     outputs, under_way[micro, part] = self.parts[part].forward(entering)
-                    if part == self.count - 1:
+                    if self.layout.is_last(part):
                         loss, arrived["backward", micro, part] = cross_entropy(outputs, targets[micro], examples)
                         total_loss += loss
                     else:
@@ -147,7 +159,7 @@ class PipelineStage:
                     of_inputs = self.parts[part].backward(gradient, under_way[micro, part])
                     if not split:
                         del under_way[micro, part]
-                    if part > 0:
+                    if not self.layout.is_first(part):
                         self._pass_on(("backward", micro, part - 1), of_inputs, arrived, leaving)
                 case "weights":
                     for work in pending.pop((micro, part)):
@@ -162,7 +174,7 @@ class PipelineStage:
 
     def _pass_on(self, key: Key, array: Array, arrived: dict[Key, Array], leaving: dict[Key, Array]) -> None:
         """To another part: of this stage, or by the send that follows."""
-        (arrived if key[2] % self.comm.size == self.comm.rank else leaving)[key] = array
+        (arrived if self.layout.stage(key[2]) == self.comm.rank else leaving)[key] = array
 
     def _tag(self, direction: str, micro: int, part: int) -> int:
-        return (micro * self.count + part) * 2 + TAGS[direction]
+        return (micro * self.layout.parts + part % self.layout.parts) * 2 + TAGS[direction]
