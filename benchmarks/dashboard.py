@@ -11,6 +11,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
+from urllib.parse import urljoin
 
 import psutil
 from websockets.sync.client import ClientConnection, connect
@@ -67,7 +68,7 @@ def joined(port: int, path: str, form: str, name: str) -> tuple[str, str]:
     line.close()
     if answer.status != 303:
         raise WorkshopError(f"{name} was not let in: the server answered {answer.status}.")
-    return (answer.getheader("set-cookie") or "").partition(";")[0], answer.getheader("location") or ""
+    return (answer.getheader("set-cookie") or "").partition(";")[0], urljoin(path, answer.getheader("location") or "")
 
 
 class HostClient:

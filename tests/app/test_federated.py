@@ -27,12 +27,12 @@ def test_without_a_study_the_instructor_prepares_one_and_learners_wait(
     assert not [block for block in page.code if block.value.startswith("workshop run")], "a phone has no terminal"
     page = open_page("federated", "instructor")
     assert [block for block in page.code if block.value.startswith("workshop run")]
-    assert "5 runs" in plain(page)
+    assert "15 runs" in plain(page)
     click(page, "Prepare it")
     (study,) = store.studies()
     assert (study.kind, study.trials, study.done, study.submitted_by) == ("ways", 15, 0, "Instructor")
     assert study.description["params"]["partition"] == "dirichlet"
-    assert "0 of 5 runs" in plain(page) and "Start it" in labels(page)
+    assert "0 of 15 runs" in plain(page) and "Start it" in labels(page)
     assert "has not prepared" in plain(open_page("federated", new="1")), "the form is the instructor's"
 
 
@@ -80,9 +80,9 @@ def test_the_page_of_studies_gives_nothing_away_either(open_page: Open, store: S
 
 def test_a_study_that_goes_on_is_seen_by_round(open_page: Open, store: Store, session: SessionRecord) -> None:
     study = seed.study(store, session, ended=2)
-    seed.begin(store, session, study.id, 3, rounds=2)
+    seed.begin(store, session, study.id, 7, rounds=2)
     page = open_page("federated", "instructor")
-    assert "2 of 5 runs" in plain(page)
+    assert "6 of 15 runs" in plain(page)
     assert "A command runs it" in plain(page) and "Start it" not in labels(page)
     click(page, "Show me without guessing")
     assert "seed 2, which is learning now" in plain(page) and len(figures(page)) == 2

@@ -36,7 +36,7 @@ def test_the_run_sheet_leads_through_the_lab_of_the_day(
     page = press(page, "29′ · Quiz, take home · 6 min")
     page = press(page, "Host the quiz")
     (quiz,) = store.rounds("live", going_on=True)
-    assert f'location.assign("/quiz/{quiz.id}/host")' in "".join(part.proto.body for part in page.get("html"))
+    assert f'location.assign("quiz/{quiz.id}/host")' in "".join(part.proto.body for part in page.get("html"))
     assert quiz.deck["deck"] == "first"
 
 

@@ -226,7 +226,7 @@ def test_history_filters(open_page: Open, store: Store, session: SessionRecord) 
     page = open_page("history")
     assert len(page.dataframe[0].value) == 2
     next(box for box in page.selectbox if box.label == "Status").set_value("completed").run()
-    assert list(page.dataframe[0].value["Run"]) == [f"/run?run={done.id}"]
+    assert list(page.dataframe[0].value["Run"]) == [f"run?run={done.id}"]
 
 
 @pytest.mark.parametrize("compare", ["", "x,y", "99,98", "1", ",,,", "9" * 40, pytest.param("9" * 5000, id="long")])

@@ -26,7 +26,7 @@ KINDS = {
     "scaling": ("mnist", "6 runs", "ranks", [1, 2]),
     "grid": ("mnist", "6 runs", "axes", {"ranks": [1, 2]}),
     "tune": ("sgan", "runs", "budget", 300.0),
-    "ways": ("federated", "5 runs", "seeds", 5),
+    "ways": ("federated", "15 runs", "repeats", 5),
     "path": ("sgan", "runs", "steps", list("abcdefghi")),
 }
 

@@ -82,7 +82,7 @@ def test_a_further_notebook_is_read_like_its_lab(tmp_path: Path) -> None:
     lab_about, *lab_others = reading.read(folder)
     assert (about.title, lab_about.title) == ("1. About this notebook", "1. About this lab")
     assert about.cells == lab_about.cells and others[0] == lab_others[0]
-    assert "[rods](/labs?lab=heat-flow&further=thin-rods)" in lab_others[-1].cells[-1].text, "a page, and no file"
+    assert "[rods](labs?lab=heat-flow&further=thin-rods)" in lab_others[-1].cells[-1].text, "a page, and no file"
 
 
 def test_a_variable_that_is_not_plain_any_more_starts_nothing(tmp_path: Path) -> None:

@@ -68,11 +68,11 @@ def test_a_verdict_has_buttons(store: Store) -> None:
     def button(run: RunRecord) -> dict[str, object]:
         *texts, card = verdict_cards(Snapshot(store, run))
         assert "--ranks" not in str(texts)
-        assert card.parts[0]["links"][-1]["url"] == "/labs?lab=kmeans"
+        assert card.parts[0]["links"][-1]["url"] == "labs?lab=kmeans"
         return card.parts[0]["links"][0]
 
     two = ran(2)
-    assert (button(two)["text"], button(two)["url"]) == ("Set up a run with 1 rank", f"/run?run={two.id}&change=1")
+    assert (button(two)["text"], button(two)["url"]) == ("Set up a run with 1 rank", f"run?run={two.id}&change=1")
     one = ran(1)
     assert run_like(store, two, actions(two)[0]) == one.id
-    assert button(two)["url"] == f"/history?compare={two.id},{one.id}"
+    assert button(two)["url"] == f"history?compare={two.id},{one.id}"

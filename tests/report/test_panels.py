@@ -139,7 +139,7 @@ def test_a_run_in_the_past(store: Store, session: SessionRecord) -> None:
 def test_a_run_with_a_checkpoint_can_be_gone_on_from(store: Store, session: SessionRecord) -> None:
     run = training.killed(store, session)
     (link,) = part(shown(store, run)["again"], "links")["links"]
-    assert link["url"] == f"/run?run={run.id}&again={run.id}"
+    assert link["url"] == f"run?run={run.id}&again={run.id}"
     assert "again" not in shown(store, training.completed(store, session)), "it is done"
     assert "again" not in shown(store, seed.failed(store, session, "no luck")), "it has no checkpoint"
 

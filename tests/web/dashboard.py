@@ -6,9 +6,9 @@ import http.client
 import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urljoin
 
 import psutil
 from websockets.sync.client import ClientConnection, connect
@@ -53,6 +53,8 @@ class Visitor:
         answer = line.getresponse()
         got = Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
         line.close()
+        if "location" in got.headers:  # relative, as a browser reads it
+            got = replace(got, headers={**got.headers, "location": urljoin(path, got.headers["location"])})
         if "set-cookie" in got.headers:
             self.cookie = got.headers["set-cookie"].partition(";")[0]
         return got

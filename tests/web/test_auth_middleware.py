@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.web.dashboard import HTML, Dashboard
 from workshop.store.store import Store
 from workshop.web import address, auth_middleware, limits
 from workshop.web.auth import hashed, new_ticket
-from workshop.web.server import configuration
+from workshop.web.prefix import behind
 
 
 def test_strangers_are_sent_to_the_door_and_back_to_where_they_wanted(dashboard: Dashboard) -> None:
@@ -176,9 +177,10 @@ def test_pages_tell_browsers_to_be_careful(dashboard: Dashboard) -> None:
 
 def test_the_door_links_only_to_itself(dashboard: Dashboard) -> None:
     assert set(re.findall(r'(?:href|src|action)="([^"]+)"', dashboard.stranger().get("/join").text)) == {
-        "/assets/mark.svg",
-        "/assets/join.css",
-        "/join",
+        "./",
+        "assets/mark.svg",
+        "assets/join.css",
+        "join",
     }
 
 
@@ -189,12 +191,12 @@ def test_only_a_known_proxy_tells_where_requests_come_from(proxy: str, seen: str
     async def app(scope: dict[str, Any], _receive: object, _send: object) -> None:
         found.append(limits.client_address(scope))
 
-    served = configuration(app, "127.0.0.1", 1, proxy)
-    served.load()
+    served = reduce(lambda inner, each: each.cls(inner, *each.args, **each.kwargs), reversed(behind("", proxy)), app)
     headers = [(b"x-forwarded-for", b"10.9.8.7")]
     scope = {"type": "http", "headers": headers, "client": ("127.0.0.1", 1), "scheme": "http", "path": "/join"}
     scope |= {"asgi": {"version": "3.0"}, "method": "GET", "server": ("127.0.0.1", 1), "http_version": "1.1"}
-    asyncio.run(served.loaded_app(scope, None, None))
+    scope |= {"raw_path": b"/join", "query_string": b""}
+    asyncio.run(served(scope, None, None))
     assert found == [seen]
 
 

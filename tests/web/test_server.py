@@ -102,7 +102,7 @@ def test_every_page_brings_its_first_words(dashboard: Dashboard, path: str) -> N
 def test_an_unknown_address_is_a_404_with_a_way_home(dashboard: Dashboard, path: str) -> None:
     answer = dashboard.learner().get(path, Accept="text/html")
     assert answer.status == 404
-    assert '<a href="/">' in answer.text
+    assert '<a href="./">' in answer.text
 
 
 def test_pages_and_what_they_load_stay(dashboard: Dashboard) -> None:

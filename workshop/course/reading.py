@@ -103,7 +103,7 @@ def read(folder: Path, name: str = "") -> tuple[LabSection, ...]:
             _, cells, links = sections[-1]
             links += [link for _, link in _LINK.findall(text)]
             prose = _LINK.sub(r"**\1**", re.sub(r"^# .*", "", text))
-            prose = to_further.sub(rf"](/labs?lab={folder.name}&further=\1)", prose)
+            prose = to_further.sub(rf"](labs?lab={folder.name}&further=\1)", prose)
             parts = _DRAWING.split(prose)  # text, then description, file and text, again and again
             for words_before, description, drawing in zip(
                 parts[::3], [*parts[1::3], ""], [*parts[2::3], ""], strict=True

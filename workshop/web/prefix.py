@@ -12,9 +12,11 @@ import re
 from contextvars import ContextVar
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from workshop.core.errors import BadInput
 
@@ -34,6 +36,13 @@ def checked(prefix: str) -> str:
 def root() -> str:
     """The address of the first page, relative to the page that is being served."""
     return _root.get()
+
+
+def behind(prefix: str, proxy: str) -> list[Middleware]:
+    """What takes the prefix away, and believes `proxy` from where requests come; without one, anybody who reaches
+    loopback could come from as many addresses as they like."""
+    believed = [Middleware(ProxyHeadersMiddleware, trusted_hosts=proxy)] if proxy else []
+    return [Middleware(PrefixMiddleware, prefix=prefix, proxy=proxy), *believed]
 
 
 def base(request: Request) -> str:

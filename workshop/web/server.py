@@ -25,7 +25,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
-from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from workshop import registry
 from workshop.core import config
@@ -41,7 +40,7 @@ from workshop.web import actions, address, live, templates
 from workshop.web.auth_middleware import AuthMiddleware, cookie_name
 from workshop.web.code_form import Join, log_out
 from workshop.web.limits import LimitMiddleware
-from workshop.web.prefix import PrefixMiddleware
+from workshop.web.prefix import behind
 from workshop.web.quiz import routes as quiz
 
 STREAMLIT_SETTINGS: dict[str, Any] = {
@@ -121,9 +120,7 @@ def build(store: Store, port: int, framed_by: str = "", prefix: str = "", proxy:
             *_streamlit_routes(),
         ],
         middleware=[
-            Middleware(PrefixMiddleware, prefix=prefix, proxy=proxy),
-            # Without a proxy, anybody who reaches loopback could come from as many addresses as they like.
-            *([Middleware(ProxyHeadersMiddleware, trusted_hosts=proxy)] if proxy else []),
+            *behind(prefix, proxy),
             Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
             Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
             Middleware(LimitMiddleware),
@@ -195,7 +192,7 @@ def configuration(app: Any, host: str, port: int) -> uvicorn.Config:
         timeout_graceful_shutdown=GRACE,
         timeout_keep_alive=30,  # a watching browser asks for the next picture within that
         server_header=False,
-        proxy_headers=False,  # see `build`
+        proxy_headers=False,  # see `behind`
         lifespan="on",
     )
 

@@ -40,7 +40,7 @@ def test_the_page_says_what_came_out_under_a_strict_policy(there: Counted) -> No
     assert page.headers["cache-control"] == "no-store"
     for part in ("<script", "<b>bold", "javascript:"):
         assert part not in page.text
-    for part in ("Why", "Next", "Zoë &lt;b&gt;bold&lt;/b&gt;", f"/quiz/{there.round.id}/results.xlsx"):
+    for part in ("Why", "Next", "Zoë &lt;b&gt;bold&lt;/b&gt;", f"quiz/{there.round.id}/results.xlsx"):
         assert part in page.text
 
 
@@ -95,4 +95,4 @@ def test_only_the_instructor_removes_data_and_only_those_of_the_round(there: Cou
 def test_a_round_that_goes_on_leads_back_to_its_host(there: Counted) -> None:
     there.store.set_round_state(there.round.id, RoundState(phase="explained", position=2).as_json())
     page = there.visitor("Instructor").get(f"/quiz/{there.round.id}/results").text
-    assert "The round is still going on" in page and f'href="/quiz/{there.round.id}/host"' in page
+    assert "The round is still going on" in page and f'href="quiz/{there.round.id}/host"' in page

@@ -158,7 +158,7 @@ def test_decks_that_are_not_there(store: Store, port: int) -> None:
 def test_pictures_are_sealed(store: Store, port: int) -> None:
     ada = visitor(store, port)
     src = see(ada, "/question/which-lab")["shown"]["picture"]["src"]
-    picture = ada.get(src)
+    picture = ada.get(f"/{src}")
     assert (picture.status, picture.text) == (200, PICTURE)
     assert picture.headers["content-type"].startswith("image/svg+xml")
     assert "sandbox" in picture.headers["content-security-policy"]

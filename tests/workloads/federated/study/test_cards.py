@@ -37,7 +37,7 @@ def test_a_study_that_is_complete(store: Store, session: SessionRecord) -> None:
     came, seeds = (one for one in found["came-to"].parts if one["kind"] == "table")
     assert came["rows"][2] == ["Each alone", "42.0 ± 3.2 %", "96.4 ± 1.1 %"]
     assert len(seeds["rows"]) == 5
-    assert seeds["rows"][1][0] == "1" and links(seeds["rows"][1]) == [f"/run?run={run}" for run in (4, 5, 6)]
+    assert seeds["rows"][1][0] == "1" and links(seeds["rows"][1]) == [f"run?run={run}" for run in (4, 5, 6)]
     assert seeds["rows"][1][2:] == ["93 %", "94 %", "44 %", "91 %", "95 %", "97 %"]
     rows = {(row[0], row[1]): row[2:] for row in part(found["differences"], "table")["rows"]}
     assert rows["Federated against alone", "held-out images"] == ["+50.0 ± 1.9 points", "5 of 5"]
