@@ -145,8 +145,8 @@ def _without_pins(tool: str, placement: Placement) -> Placement:
     """The placement without Intel MPI's variables of pinning, which no other MPI reads."""
     if tool in (placement.mpi, "sbatch"):
         return placement
-    kept = {name: value for name, value in placement.environment.items() if not name.startswith("I_MPI_PIN")}
-    return placement.model_copy(update={"environment": kept})
+    environment = {name: value for name, value in placement.environment.items() if not name.startswith("I_MPI_PIN")}
+    return placement.model_copy(update={"environment": environment})
 
 
 def quoted(word: str) -> str:
