@@ -132,7 +132,7 @@ def test_an_empty_environment_with_the_wheel(installed: Path, workshop_home: Pat
     refused = called(workshop, "run", "mnist", code=2, cwd=tmp_path)
     assert "needs TensorFlow, scikit-learn and dp-accounting, which are not installed; install the extra" in refused
     assert "Starting" not in refused, "no rank was started for it"
-    for words in (["parallel", "--network", "mlp"], ["regression", "--verify", "yes"]):
+    for words in (["parallel", "--network", "perceptron"], ["regression", "--verify", "yes"]):
         assert "needs scikit-learn" in called(
             installed / "python", "-m", "workshop.engine", *words, code=2, cwd=tmp_path
         )

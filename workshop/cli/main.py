@@ -39,8 +39,8 @@ app = typer.Typer(
 )
 
 
-def _tell_version(wanted: bool) -> None:
-    if wanted:
+def _tell_version(version: bool) -> None:
+    if version:
         print(f"workshop {workshop.__version__}")
         raise typer.Exit
 

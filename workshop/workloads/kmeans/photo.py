@@ -17,7 +17,7 @@ from workshop.core.errors import BadInput
 # Formats that Pillow reads by itself; others start programs or hold anything.
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "PPM")
 BUNDLED = ("china", "flower")  # scikit-learn's sample photos
-DRAWN = "sunset"
+SUNSET = "sunset"
 MAX_SIDE = 16_384  # pixels
 MAX_PIXELS = 20_000_000  # their raw colours are 60 MB, so that they fit into an artifact even if nothing compresses
 MAX_BYTES = 64_000_000
@@ -28,10 +28,10 @@ PREVIEW_SIDE = 320  # pixels
 def read(image: str, clusters: int) -> bytes:
     """The bytes of a photo: `china`, `flower`, `sunset` or a path. Raises BadInput if it can't have such a palette."""
     where = image
-    if image == DRAWN:
+    if image == SUNSET:
         data = encode(sunset())
     elif image in BUNDLED:
-        data = (_bundled() / f"{image}.jpg").read_bytes()
+        data = (_bundled(image) / f"{image}.jpg").read_bytes()
     else:
         path = Path(image).expanduser()
         where = f"The photo {image}"
@@ -40,12 +40,12 @@ def read(image: str, clusters: int) -> bytes:
     width, height = decoded.shape[1::-1]
     if clusters > width * height:
         raise BadInput(f"{clusters} clusters need as many points; {image} has {width * height} pixels.")
-    return data if image in (*BUNDLED, DRAWN) else encode(decoded)  # without place, time, camera and preview
+    return data if image in (*BUNDLED, SUNSET) else encode(decoded)  # without place, time, camera and preview
 
 
-def _bundled() -> Path:
+def _bundled(image: str) -> Path:
     """The folder of scikit-learn's photos, found without importing it, which takes seconds."""
-    extras.require("The photo", extras.TRAINING, "sklearn")
+    extras.require(f"The photo {image}", extras.TRAINING, "sklearn")
     spec = find_spec("sklearn")
     assert spec is not None and spec.origin is not None, "it is installed"
     return Path(spec.origin).parent / "datasets" / "images"
