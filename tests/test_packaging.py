@@ -152,7 +152,7 @@ def test_the_dashboard_of_the_wheel_comes_up(installed: Path, workshop_home: Pat
         while not text.rstrip().endswith("}\n}") and (line := up.stdout.readline()):
             text += line
         answer = json.loads(text)
-        with urllib.request.urlopen(answer["links"]["instructor"], timeout=limit(20)) as page:
+        with urllib.request.urlopen(f"{answer['url']}/join", timeout=limit(20)) as page:
             assert page.status == 200 and b"<html" in page.read()
         up.send_signal(signal.SIGINT)
         assert up.wait(limit(60)) in (0, 130)
