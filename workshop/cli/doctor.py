@@ -24,7 +24,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop import registry
-from workshop.core import config, environment, processes, topology, words
+from workshop.core import config, environment, extras, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import Gauge, size
 from workshop.core.placement import Host, Placement
@@ -56,7 +56,7 @@ if world.rank == 0:
 def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
-        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _horovod,
+        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _training, _horovod,
         _state_folder, _store, lambda: _port(port),
         *map(load, registry.checks()),
     ]  # fmt: skip
@@ -99,8 +99,8 @@ def as_json(checks: Sequence[Check]) -> dict[str, Any]:
 
 def _python() -> Check:
     system, machine = platform.system(), platform.machine()
-    fits = (system, machine) == ("Linux", "x86_64")
-    fix = "" if fits else "Use Linux on x86-64: Open MPI, TensorFlow and Horovod come built for nothing else here."
+    fits = system == "Linux" and machine in ("x86_64", "aarch64")
+    fix = "" if fits else "Use Linux on x86-64 or 64-bit ARM: Open MPI comes built for nothing else here."
     return Check("Python", fits, f"Python {platform.python_version()} on {system} {machine}", fix)
 
 
@@ -161,7 +161,9 @@ def _compiler() -> Check:
     if not lacking:
         return Check("Compiler", True, "gcc, g++ and make")
     fix = "Install gcc, g++ and make (apt-get install gcc g++ make): Horovod is built with them."
-    return Check("Compiler", False, f"{', '.join(lacking)} not found", fix, needed=horovod.library() is None)
+    return Check(
+        "Compiler", False, f"{', '.join(lacking)} not found", fix, needed=_trains() and horovod.library() is None
+    )
 
 
 def _mpi() -> Check:
@@ -189,13 +191,23 @@ def _mpi() -> Check:
     return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({answer['library']})")
 
 
+def _training() -> Check:
+    fix = extras.lacks("Training", extras.TRAINING)
+    detail = "" if fix else f"{words.listed([*extras.LIBRARIES[extras.TRAINING].values()])} are installed"
+    return Check("Training", not fix, detail, fix, needed=False)
+
+
+def _trains() -> bool:
+    return find_spec("tensorflow") is not None
+
+
 def _horovod() -> Check:
+    if not _trains():
+        return Check("Horovod", False, "TensorFlow is not installed, and Horovod is of no use without it", needed=False)
     fix = "Build it: workshop horovod install, with gcc, g++ and make installed."
     build = horovod.build()
     if build.state != "built":
         return Check("Horovod", False, str(build), "" if build.state == "running" else fix, needed=False)
-    if find_spec("tensorflow") is None:
-        return Check("Horovod", False, "TensorFlow is not installed", "Install the environment again: make up.")
     try:
         if fault := horovod.fault(HOROVOD_SECONDS):
             return Check("Horovod", False, fault, fix)
