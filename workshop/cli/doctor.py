@@ -29,7 +29,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import Gauge, size
 from workshop.core.placement import Host, Placement
 from workshop.extension import Check, load
-from workshop.mpi import horovod, openmpi
+from workshop.mpi import horovod, openmpi, system
 from workshop.sessions.launchers import ssh as sites
 from workshop.sessions.supervisor import check_port
 from workshop.store.store import Store
@@ -49,14 +49,15 @@ from mpi4py import MPI
 world = MPI.COMM_WORLD
 total = world.reduce(world.rank + 1)
 if world.rank == 0:
-    print(json.dumps({"size": world.size, "sum": total, "library": MPI.Get_library_version().split(",")[0]}))
+    library = MPI.Get_library_version().splitlines()[0].split(",")[0]
+    print(json.dumps({"size": world.size, "sum": total, "library": library}))
 """
 
 
 def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
-        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _horovod,
+        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _system_mpi, _horovod,
         _state_folder, _store, lambda: _port(port),
         *map(load, registry.checks()),
     ]  # fmt: skip
@@ -165,15 +166,41 @@ def _compiler() -> Check:
 
 
 def _mpi() -> Check:
-    name = "MPI"
+    advice = "Install the environment again (make up); the words above are mpirun's own."
+    fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
+    return _two_ranks("MPI", openmpi, advice, fix)
+
+
+def _system_mpi() -> Check:
+    """The centre's own MPI, where there is one: its library, ABI and launcher, and whether they fit."""
+    name = "System MPI"
+    if not (system.named() or any(shutil.which(program) for program in system.PROGRAMS)):
+        return Check(name, True, "none on PATH, and none named; sessions have their own", needed=False)
+    try:
+        detail = system.describe()
+        with suppress(BadInput):
+            system.check_outside_slurm()
+            fix = "Load the module of another MPI, or name one for --mpi system; the words above are its own."
+            tried = _two_ranks(name, system, fix, fix)
+            return Check(name, tried.ok, f"{tried.detail}; {detail}", tried.fix, needed=False)
+        return Check(
+            name, True, f"{system.version()}, {detail}; it starts ranks in an allocation of Slurm", needed=False
+        )
+    except BadInput as refused:
+        return Check(name, False, "", str(refused), needed=False)
+
+
+def _two_ranks(name: str, module: Any, refused: str, apart: str) -> Check:
+    """Start two ranks with an MPI. `refused` and `apart` are fixes: of what its launcher says, and of ranks that don't
+    find each other."""
     placement = Placement(ranks=2)
     cores = topology.allowed_cores(topology.machine())
     try:
-        command = [openmpi.launcher(), "-n", "2", *openmpi.arguments(placement, cores), sys.executable, "-P", "-c", SUM]
+        command = [module.launcher(), "-n", "2", *module.arguments(placement, cores), sys.executable, "-P", "-c", SUM]
     except BadInput as missing:
         return Check(name, False, "", str(missing))
     began = time.monotonic()
-    variables = placement.rank_environment() | openmpi.environment() | openmpi.alone()
+    variables = placement.rank_environment() | module.environment() | module.alone()
     code, output, errors = _run(command, MPI_SECONDS, variables)
     if code is None:
         fix = "See what else keeps the machine busy, then try again."
@@ -181,11 +208,10 @@ def _mpi() -> Check:
     try:
         answer = json.loads(output)
     except ValueError:
-        words = openmpi.refusal(f"{output}\n{errors}") or f"exit code {code}"
-        return Check(name, False, words, "Install the environment again (make up); the words above are mpirun's own.")
+        words = module.refusal(f"{output}\n{errors}") or f"exit code {code}"
+        return Check(name, False, words, refused)
     if (answer["size"], answer["sum"]) != (2, 3):
-        fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
-        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", fix)
+        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", apart)
     return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({answer['library']})")
 
 
