@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -173,26 +173,23 @@ def _mpi() -> Check:
 
 def _system_mpi() -> Check:
     """The centre's own MPI, where there is one: its library, ABI and launcher, and whether they fit."""
-    name = "System MPI"
-    if not (system.named() or any(shutil.which(program) for program in system.PROGRAMS)):
-        return Check(name, True, "none on PATH, and none named; sessions have their own", needed=False)
+    name, fix = "System MPI", "Name another MPI for --mpi system, or load its module; the words above are its own."
     try:
+        if not (system.named() or system.on_path()):
+            return Check(name, True, "none on PATH, and none named; sessions have their own", needed=False)
         detail = system.describe()
-        with suppress(BadInput):
-            system.check_outside_slurm()
-            fix = "Load the module of another MPI, or name one for --mpi system; the words above are its own."
-            tried = _two_ranks(name, system, fix, fix)
-            return Check(name, tried.ok, f"{tried.detail}; {detail}", tried.fix, needed=False)
-        return Check(
-            name, True, f"{system.version()}, {detail}; it starts ranks in an allocation of Slurm", needed=False
-        )
+        if system.system_mpi().family == "srun":
+            detail = f"{system.version()}, {detail}; srun starts ranks in an allocation of Slurm"
+            return Check(name, True, detail, needed=False)
     except BadInput as refused:
         return Check(name, False, "", str(refused), needed=False)
+    tried = _two_ranks(name, system, fix, fix)
+    return replace(tried, detail=f"{tried.detail}; {detail}", needed=False)
 
 
-def _two_ranks(name: str, module: Any, refused: str, apart: str) -> Check:
-    """Start two ranks with an MPI. `refused` and `apart` are fixes: of what its launcher says, and of ranks that don't
-    find each other."""
+def _two_ranks(name: str, module: Any, refused_fix: str, lone_fix: str) -> Check:
+    """Start two ranks with an MPI. `refused_fix` and `lone_fix` are the fixes of what its launcher says, and of ranks
+    that don't find each other."""
     placement = Placement(ranks=2)
     cores = topology.allowed_cores(topology.machine())
     try:
@@ -209,9 +206,9 @@ def _two_ranks(name: str, module: Any, refused: str, apart: str) -> Check:
         answer = json.loads(output)
     except ValueError:
         words = module.refusal(f"{output}\n{errors}") or f"exit code {code}"
-        return Check(name, False, words, refused)
+        return Check(name, False, words, refused_fix)
     if (answer["size"], answer["sum"]) != (2, 3):
-        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", apart)
+        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", lone_fix)
     return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({answer['library']})")
 
 

@@ -20,7 +20,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from workshop.core import centre, config, words
 from workshop.core.environment import own_environment
@@ -73,14 +73,9 @@ def __getattr__(name: str) -> Any:
     return getattr(MODULES[system_mpi().family], name)
 
 
-def named(part: str = "") -> str:
-    """The `launcher`, with its options, or the `library` that a variable or the centre's profile names; without a part,
-    any of them."""
-    mpi = centre.read_profile().mpi
-    names = {
-        name: os.environ.get(f"WORKSHOP_MPI_{name.upper()}") or mpi.get(name, "") for name in ("launcher", "library")
-    }
-    return names[part] if part else "".join(names.values())
+def named(part: Literal["launcher", "library"] = "launcher") -> str:
+    """The launcher with its options, or the library, that a variable or the centre's profile names; "" if none does."""
+    return os.environ.get(f"WORKSHOP_MPI_{part.upper()}") or centre.read_profile().mpi.get(part, "")
 
 
 def system_mpi() -> SystemMpi:
@@ -171,19 +166,26 @@ def _modules() -> dict[str, str]:
     return centre.loaded(centre.read_profile().modules)
 
 
+def _path() -> str:
+    return _modules().get("PATH") or os.environ.get("PATH", "")
+
+
+def on_path() -> list[str]:
+    """The launchers on PATH, after the centre's modules, without those of the MPIs that the workshop has installed."""
+    ours = (Path(sys.prefix).resolve(), config.cache_folder("mpi").resolve())
+    folders = [Path(name) for name in _path().split(os.pathsep) if name]
+    others = [folder for folder in folders if not any(map(folder.resolve().is_relative_to, ours))]
+    return [str(folder / name) for folder in others for name in PROGRAMS if os.access(folder / name, os.X_OK)]
+
+
 def _launcher() -> list[str]:
-    """The launcher's path and the options that were named with it. Those of the MPIs that the workshop has installed
-    don't count on PATH. Raises BadInput."""
-    folders = (_modules().get("PATH") or os.environ.get("PATH", "")).split(os.pathsep)
+    """The launcher's path and the options that were named with it. Raises BadInput."""
     if command := named("launcher"):
         program, *options = shlex.split(command)
-        if path := shutil.which(program, path=os.pathsep.join(folders)):
+        if path := shutil.which(program, path=_path()):
             return [path, *options]
         raise _wrong(f"The launcher {program} is not a program on PATH", "launcher")
-    ours = (Path(sys.prefix).resolve(), config.cache_folder("mpi").resolve())
-    others = [Path(name) for name in folders if name and not any(map(Path(name).resolve().is_relative_to, ours))]
-    programs = [str(folder / name) for folder in others for name in PROGRAMS if os.access(folder / name, os.X_OK)]
-    by_kind = {_kind(program): program for program in reversed(programs)}
+    by_kind = {_kind(program): program for program in reversed(on_path())}
     if len(by_kind) > 1:
         raise _wrong(f"PATH has launchers of several MPIs, {words.listed(reversed(by_kind.values()))}", "launcher")
     if not by_kind:
