@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,7 @@ from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import Gauge, size
 from workshop.core.placement import Host, Placement
 from workshop.extension import Check, load
-from workshop.mpi import horovod, openmpi
+from workshop.mpi import horovod, openmpi, system
 from workshop.sessions.launchers import ssh as sites
 from workshop.sessions.supervisor import check_port
 from workshop.store.store import Store
@@ -49,15 +49,16 @@ from mpi4py import MPI
 world = MPI.COMM_WORLD
 total = world.reduce(world.rank + 1)
 if world.rank == 0:
-    print(json.dumps({"size": world.size, "sum": total, "library": MPI.Get_library_version().split(",")[0]}))
+    library = MPI.Get_library_version().splitlines()[0].split(",")[0]
+    print(json.dumps({"size": world.size, "sum": total, "library": library}))
 """
 
 
 def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
-        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _training, _horovod,
-        _state_folder, _store, lambda: _port(port),
+        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi,
+        _system_mpi, _training, _horovod, _state_folder, _store, lambda: _port(port),
         *map(load, registry.checks()),
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
@@ -167,15 +168,38 @@ def _compiler() -> Check:
 
 
 def _mpi() -> Check:
-    name = "MPI"
+    advice = "Install the environment again (make up); the words above are mpirun's own."
+    fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
+    return _two_ranks("MPI", openmpi, advice, fix)
+
+
+def _system_mpi() -> Check:
+    """The centre's own MPI, where there is one: its library, ABI and launcher, and whether they fit."""
+    name, fix = "System MPI", "Name another MPI for --mpi system, or load its module; the words above are its own."
+    try:
+        if not (system.named() or system.on_path()):
+            return Check(name, True, "none on PATH, and none named; sessions have their own", needed=False)
+        detail = system.describe()
+        if system.system_mpi().family == "srun":
+            detail = f"{system.version()}, {detail}; srun starts ranks in an allocation of Slurm"
+            return Check(name, True, detail, needed=False)
+    except BadInput as refused:
+        return Check(name, False, "", str(refused), needed=False)
+    tried = _two_ranks(name, system, fix, fix)
+    return replace(tried, detail=f"{tried.detail}; {detail}", needed=False)
+
+
+def _two_ranks(name: str, module: Any, refused_fix: str, lone_fix: str) -> Check:
+    """Start two ranks with an MPI. `refused_fix` and `lone_fix` are the fixes of what its launcher says, and of ranks
+    that don't find each other."""
     placement = Placement(ranks=2)
     cores = topology.allowed_cores(topology.machine())
     try:
-        command = [openmpi.launcher(), "-n", "2", *openmpi.arguments(placement, cores), sys.executable, "-P", "-c", SUM]
+        command = [module.launcher(), "-n", "2", *module.arguments(placement, cores), sys.executable, "-P", "-c", SUM]
     except BadInput as missing:
         return Check(name, False, "", str(missing))
     began = time.monotonic()
-    variables = placement.rank_environment() | openmpi.environment() | openmpi.alone()
+    variables = placement.rank_environment() | module.environment() | module.alone()
     code, output, errors = _run(command, MPI_SECONDS, variables)
     if code is None:
         fix = "See what else keeps the machine busy, then try again."
@@ -183,11 +207,10 @@ def _mpi() -> Check:
     try:
         answer = json.loads(output)
     except ValueError:
-        words = openmpi.refusal(f"{output}\n{errors}") or f"exit code {code}"
-        return Check(name, False, words, "Install the environment again (make up); the words above are mpirun's own.")
+        words = module.refusal(f"{output}\n{errors}") or f"exit code {code}"
+        return Check(name, False, words, refused_fix)
     if (answer["size"], answer["sum"]) != (2, 3):
-        fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
-        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", fix)
+        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", lone_fix)
     return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({answer['library']})")
 
 

@@ -38,7 +38,7 @@ def commands(
     if prediction is not None and not prediction.decided:
         return {}
     rank_map = prediction.rank_map if prediction is not None else None
-    tools = (*IMPLEMENTATIONS, *TITLES)
+    tools = (*(name for name in IMPLEMENTATIONS if name != "system" or name == placement.mpi), *TITLES)
     return {tool: _text(tool, placement, described, rank_map) for tool in tools}
 
 
@@ -173,7 +173,8 @@ def _started(name: str, placement: Placement, cores: int, described: MachineDesc
     """An MPI's command without variables. Raises BadInput."""
     machine = described.machine if described is not None else None
     options = module_of(name).arguments(placement, cores, machine)
-    return [implementation(name).command, "-n", str(placement.ranks), *options]
+    program = module_of(name).launcher() if name == "system" else implementation(name).command
+    return [program, "-n", str(placement.ranks), *options]
 
 
 def _horovodrun(placement: Placement, cores: int) -> list[str]:
