@@ -8,7 +8,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,35 +19,29 @@ NODE = json.loads(Path(__file__).with_suffix(".json").read_text())
 MACHINE = machines.read(NODE["machine"]).machine | {"host": "node"}
 
 
-def nvml(gpus: Sequence[Mapping[str, Any]]) -> ModuleType:
-    """NVIDIA's library with these answers: handles are places in the list, as ctypes gives texts and bytes."""
-    module = ModuleType("pynvml")
-    calls = {
-        "nvmlInit": lambda: None,
-        "nvmlShutdown": lambda: None,
-        "nvmlDeviceGetCount": lambda: len(gpus),
-        "nvmlDeviceGetHandleByIndex": lambda number: number,
-        "nvmlDeviceGetName": lambda handle: gpus[handle]["name"],
-        "nvmlDeviceGetUUID": lambda handle: gpus[handle]["uuid"],
-        "nvmlDeviceGetPciInfo": lambda handle: SimpleNamespace(busId=gpus[handle]["bus"].encode()),
-    }
-    vars(module).update(calls)
-    return module
+def nvml(gpus: Sequence[Mapping[str, Any]]) -> SimpleNamespace:
+    """NVIDIA's library with these answers. Handles are places in the list."""
+    return SimpleNamespace(
+        nvmlInit=lambda: None,
+        nvmlShutdown=lambda: None,
+        nvmlDeviceGetCount=lambda: len(gpus),
+        nvmlDeviceGetHandleByIndex=lambda number: number,
+        nvmlDeviceGetName=lambda handle: gpus[handle]["name"],
+        nvmlDeviceGetUUID=lambda handle: gpus[handle]["uuid"],
+        nvmlDeviceGetPciInfo=lambda handle: SimpleNamespace(busId=gpus[handle]["bus"].encode()),
+    )
 
 
-def amdsmi(gpus: Sequence[Mapping[str, Any]]) -> ModuleType:
+def amdsmi(gpus: Sequence[Mapping[str, Any]]) -> SimpleNamespace:
     """AMD's library with these answers."""
-    module = ModuleType("amdsmi")
-    calls = {
-        "amdsmi_init": lambda: None,
-        "amdsmi_shut_down": lambda: None,
-        "amdsmi_get_processor_handles": lambda: gpus,
-        "amdsmi_get_gpu_asic_info": lambda gpu: {"market_name": gpu["name"], "asic_serial": gpu["serial"]},
-        "amdsmi_get_gpu_device_uuid": lambda gpu: gpu["uuid"],
-        "amdsmi_get_gpu_device_bdf": lambda gpu: gpu["bus"],
-    }
-    vars(module).update(calls)
-    return module
+    return SimpleNamespace(
+        amdsmi_init=lambda: None,
+        amdsmi_shut_down=lambda: None,
+        amdsmi_get_processor_handles=lambda: gpus,
+        amdsmi_get_gpu_asic_info=lambda gpu: {"market_name": gpu["name"], "asic_serial": gpu["serial"]},
+        amdsmi_get_gpu_device_uuid=lambda gpu: gpu["uuid"],
+        amdsmi_get_gpu_device_bdf=lambda gpu: gpu["bus"],
+    )
 
 
 class Node:
@@ -64,10 +58,11 @@ class Node:
             (folder / "numa_node").write_text(f"{gpu['numa_node']}\n")
             (folder / "local_cpulist").write_text(f"{gpu['local_cpulist']}\n")
 
-    def measure(self, *, nvidia: bool = True, amd: bool = False, **variables: str) -> dict[str, Any]:
-        """What a process of the node reports of its GPUs, with device files of these makers."""
-        for name, there in (("nvidia0", nvidia), ("kfd", amd)):
-            (self.devices / name).touch() if there else (self.devices / name).unlink(missing_ok=True)
+    def measure(self, device: str = "nvidia0", **variables: str) -> dict[str, Any]:
+        """What a process of the node reports of its GPUs, where only this device file exists."""
+        for file in self.devices.iterdir():
+            file.unlink()
+        (self.devices / device).touch()
         return accelerators.measure(MACHINE["units"], self.devices, self.pci, variables)
 
     def report(self, rank: int, units: Sequence[int], **variables: str) -> dict[str, Any]:

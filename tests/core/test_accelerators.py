@@ -45,11 +45,19 @@ def test_a_gpu_is_reported_with_its_place(node: Node) -> None:
         ({"SLURM_STEP_GPUS": "4,5"}, [4, 5]),
         ({"SLURM_STEP_GPUS": "4,5", "CUDA_VISIBLE_DEVICES": "0"}, [0]),
         ({"ROCR_VISIBLE_DEVICES": "1"}, list(range(8))),  # is AMD's
+        ({"AMD": "", "ROCR_VISIBLE_DEVICES": "1"}, [1]),
+        ({"AMD": "", "ROCR_VISIBLE_DEVICES": "GPU-3A4B5C6D7E8F9011"}, [1]),
+        ({"AMD": "", "ROCR_VISIBLE_DEVICES": f"GPU-{NODE['amd'][0]['uuid']}"}, [0]),
+        ({"AMD": "", "ROCR_VISIBLE_DEVICES": "1", "GPU_DEVICE_ORDINAL": "1"}, [1]),  # Slurm sets both to the same
+        ({"AMD": "", "ROCR_VISIBLE_DEVICES": "1", "HIP_VISIBLE_DEVICES": "0"}, [1]),  # HIP counts in what is left
+        ({"AMD": "", "GPU_DEVICE_ORDINAL": "0"}, [0]),
+        ({"AMD": "", "HIP_VISIBLE_DEVICES": "1", "CUDA_VISIBLE_DEVICES": "0"}, [1]),
+        ({"AMD": "", "ROCR_VISIBLE_DEVICES": ""}, []),
     ],
 )
-def test_variables_choose_among_gpus_of_nvidia(node: Node, variables: dict[str, str], usable: list[int]) -> None:
-    report = node.measure(**variables)
-    assert numbers(report) == usable and "gpus_unresolved" not in report
+def test_variables_choose_among_gpus(node: Node, variables: dict[str, str], usable: list[int]) -> None:
+    report = node.measure("kfd" if "AMD" in variables else "nvidia0", **variables)
+    assert (numbers(report), report["gpus_unresolved"]) == (usable, [])
 
 
 def test_gpus_that_slurm_hides_are_not_counted_twice(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,13 +65,6 @@ def test_gpus_that_slurm_hides_are_not_counted_twice(node: Node, monkeypatch: py
     monkeypatch.setitem(sys.modules, "pynvml", nvml(NODE["nvidia"][4:6]))
     report = node.measure(SLURM_STEP_GPUS="4,5")
     assert [gpu["bus"] for gpu in report["gpus"]] == ["0000:87:00.0", "0000:90:00.0"]
-
-
-def test_an_instance_of_mig_is_named_and_not_resolved(node: Node) -> None:
-    instance = "MIG-4d8f1b5a-93c1-5b0e-8a4e-2a5f3b6c7d8e"
-    report = node.measure(CUDA_VISIBLE_DEVICES=instance)
-    assert report == {"gpus": [], "gpus_unresolved": [instance]}
-    assert accelerators.describe(report) == f"{instance} (not resolved to a GPU)"
 
 
 def test_indices_of_unlike_gpus_need_the_order_of_the_bus(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,49 +75,28 @@ def test_indices_of_unlike_gpus_need_the_order_of_the_bus(node: Node, monkeypatc
     assert numbers(node.measure(CUDA_VISIBLE_DEVICES=UUIDS[1])) == [1]
 
 
-@pytest.mark.parametrize(
-    ("variables", "usable"),
-    [
-        ({}, [0, 1]),
-        ({"ROCR_VISIBLE_DEVICES": "1"}, [1]),
-        ({"ROCR_VISIBLE_DEVICES": "GPU-3A4B5C6D7E8F9011"}, [1]),
-        ({"ROCR_VISIBLE_DEVICES": f"GPU-{NODE['amd'][0]['uuid']}"}, [0]),
-        ({"ROCR_VISIBLE_DEVICES": "1", "GPU_DEVICE_ORDINAL": "1"}, [1]),  # Slurm sets both to the same
-        ({"ROCR_VISIBLE_DEVICES": "1", "HIP_VISIBLE_DEVICES": "0"}, [1]),  # HIP counts in what is left
-        ({"GPU_DEVICE_ORDINAL": "0"}, [0]),
-        ({"HIP_VISIBLE_DEVICES": "1", "CUDA_VISIBLE_DEVICES": "0"}, [1]),
-        ({"ROCR_VISIBLE_DEVICES": ""}, []),
-    ],
-)
-def test_variables_choose_among_gpus_of_amd(node: Node, variables: dict[str, str], usable: list[int]) -> None:
-    assert numbers(node.measure(nvidia=False, amd=True, **variables)) == usable
-
-
 def test_without_a_gpu_no_library_is_imported(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pynvml", None)  # an import would raise ImportError
     monkeypatch.setitem(sys.modules, "amdsmi", None)
-    assert node.measure(nvidia=False) == node.measure(nvidia=True, amd=True) == {}
+    assert node.measure("nvidiactl") == node.measure("nvidia0") == node.measure("kfd") == {}
     if not any(accelerators.DEVICES.glob("nvidia[0-9]*")):
         assert accelerators.describe(rank_map.measure(0, 0)) == ""
 
 
 @pytest.mark.parametrize(
-    ("units", "described"),
+    ("units", "variable", "described"),
     [
-        (range(16, 20), "GPU 1 (same NUMA node)"),
-        (range(0, 4), "GPU 1 (same package)"),
-        (range(32, 36), "GPU 1 (other package)"),
-        (range(64), "GPU 1 (cores on several packages)"),
+        (range(16, 20), "1", "GPU 1 (same NUMA node)"),
+        (range(0, 4), "1", "GPU 1 (same package)"),
+        (range(32, 36), "1", "GPU 1 (other package)"),
+        (range(64), "1", "GPU 1 (cores on several packages)"),
+        (range(0, 4), "0,1,2,4,5", "GPUs 0 and 1 (same package), GPU 2 (same NUMA node), GPUs 4 and 5 (other package)"),
+        (range(0, 4), "MIG-4d8f1b5a", "MIG-4d8f1b5a (not resolved to a GPU)"),
+        (range(0, 4), "", "no GPU"),
     ],
 )
-def test_how_near_a_gpu_is(node: Node, units: range, described: str) -> None:
-    assert accelerators.describe(node.report(0, units, CUDA_VISIBLE_DEVICES="1")) == described
-
-
-def test_gpus_of_the_same_distance_are_described_together(node: Node) -> None:
-    words = "GPUs 0 and 1 (same package), GPUs 2 and 3 (same NUMA node), GPUs 4 to 7 (other package)"
-    assert accelerators.describe(node.report(0, range(4))) == words
-    assert accelerators.describe(node.report(0, range(4), CUDA_VISIBLE_DEVICES="")) == "no GPU"
+def test_how_near_gpus_are(node: Node, units: range, variable: str, described: str) -> None:
+    assert accelerators.describe(node.report(0, units, CUDA_VISIBLE_DEVICES=variable)) == described
 
 
 def test_a_place_that_sys_does_not_tell_is_unknown(node: Node) -> None:

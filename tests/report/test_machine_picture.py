@@ -29,13 +29,8 @@ def test_a_rank_s_row_says_where_its_threads_were_seen() -> None:
 
 
 def test_a_rank_s_row_says_which_gpus_it_may_use() -> None:
-    _, card = machine_card("M", MACHINE, ranks_with_gpus(([0], "0"), ([16], "0"), ([17], "4,5"), ([32], "")), 1)
-    assert [row[-1] for row in rows(card)] == [
-        "GPU 0 (same package)",
-        "GPU 0 (same NUMA node)",
-        "GPUs 4 and 5 (other package)",
-        "no GPU",
-    ]
+    _, card = machine_card("M", MACHINE, ranks_with_gpus(([0], "0"), ([17], "4,5")), 1)
+    assert [row[-1] for row in rows(card)] == ["GPU 0 (same package)", "GPUs 4 and 5 (other package)"]
     assert [part["headings"][-1] for part in card.parts if part["kind"] == "table"] == ["May use"]
 
 

@@ -63,15 +63,14 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         times([2.0] * 4, [0.1] * 4),
         "Rank 3 uses GPU 1, and its cores are on the other package.",
         ["GPU 1 of node is connected to package 0, and rank 3 may run on package 1 only."],
-        "Put rank 3 on package 0 (--map-by package --per-resource 2 fills the packages in order), or give it a GPU of "
-        "package 1 (",
+        "or give it a GPU of package 1 (gpu-bind=closest in Slurm)",
     ),
     "ranks on the other package than all of their GPUs": (
         on_gpus((0, "4,5"), (1, "4"), (2, "0")),
         times([2.0] * 3, [0.1] * 3),
         "Rank 0 may use GPUs 4 and 5, and its cores are on the other package.",
         ["GPUs 4 and 5 of node are connected to package 1", "The same is true of rank 1."],
-        "--per-resource 1",
+        "Put rank 0 on package 1 (try --map-by package",
     ),
     "ranks that may use a GPU nearby, or one that is not known": (
         on_gpus((0, "4,0"), (1, "MIG-8a4e"), (2, "4,MIG-8a4e"), (3, "")),

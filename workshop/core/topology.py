@@ -111,8 +111,8 @@ def places(units: Iterable[Mapping[str, int]]) -> dict[str, list[int]]:
 def near_device(bus: str, units: Iterable[Mapping[str, int]], pci: Path = PCI) -> dict[str, list[int]]:
     """The packages and NUMA nodes of those `units` of this host that are nearest to a PCI device, by its id
     (0000:07:00.0). Both are empty where /sys tells no NUMA node of it (-1 in a virtual machine)."""
-    known = int(_read(pci / bus / "numa_node", "-1")) >= 0
-    nearest = _units(pci / bus, "local_cpulist") if known else []
+    node = int(_read(pci / bus / "numa_node", "-1"))
+    nearest = _units(pci / bus, "local_cpulist") if node >= 0 else []
     near = places(row for row in units if row["unit"] in nearest)
     return {"packages": near["packages"], "numa": near["numa"]}
 

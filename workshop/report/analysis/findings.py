@@ -146,7 +146,7 @@ class Facts:
         for report in self.reports:
             gpus = report.get("gpus") or []
             distances = {accelerators.distance(report, gpu) for gpu in gpus}
-            if distances == {"other package"} and not report.get("gpus_unresolved"):
+            if distances == {"other package"} and not report["gpus_unresolved"]:
                 near = sorted({package for gpu in gpus for package in gpu["packages"]})
                 names = {name: report[name] for name in ("rank", "host", "packages")}
                 far.append({**names, "gpus": [gpu["number"] for gpu in gpus], "gpu_packages": near})
