@@ -2,7 +2,7 @@
 PYTHON ?= python3
 UV_VERSION := 0.13.8
 UV := $(shell command -v uv || echo .uv/bin/uv)
-INSTALL = $(UV) sync
+INSTALL = $(UV) sync --all-extras
 ARGS ?=
 # What pip and uv say where they reach nobody, and what to say then.
 UNREACHED := error sending request|dns error|client error .Connect|network connectivity is disabled|NewConnectionError|NameResolutionError|Failed to establish a new connection|name resolution|Network is unreachable|Connection refused|ConnectTimeout|ProxyError|from versions: none
@@ -12,7 +12,7 @@ OFFLINE := the network is missing; connect this machine, then try again.
 # also where the shell says not to: rewriting the assertions of all tests takes each worker a quarter of a minute.
 PYTEST = @PYTHONDONTWRITEBYTECODE= .venv/bin/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder
 
-.PHONY: up test test-all check lint environment test-environment clean
+.PHONY: up test test-all check lint release environment test-environment clean
 
 up: environment
 	@exec .venv/bin/workshop up $(ARGS)
@@ -32,6 +32,10 @@ check: lint
 
 lint: test-environment
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/lint-imports --no-cache --no-logo && .venv/bin/mypy
+
+# A version: its section of the changelog, wheel, source and their checksums in dist/, a commit and a tag.
+release: test-environment
+	@.ci/release $(UV)
 
 environment: .venv/.up-to-date
 
@@ -65,4 +69,4 @@ test-environment: .venv/.ready-for-tests
 	  else echo "uv can't be installed, pip says:"; echo "$$said"; fi >&2; exit 2; }
 
 clean:
-	rm -rf .venv .uv uv.lock
+	rm -rf .venv .uv uv.lock dist

@@ -145,7 +145,8 @@ def test_every_decision_has_its_parts_and_stands_in_the_index() -> None:
 
 def test_every_direct_dependency_has_a_reason() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    groups = [*project["dependency-groups"].values(), *project["project"]["optional-dependencies"].values()]
-    direct = [*project["project"]["dependencies"], *(one for group in groups for one in group)]
+    groups = project["dependency-groups"].values()
+    extras = project["project"]["optional-dependencies"].values()
+    direct = [*project["project"]["dependencies"], *(one for group in (*groups, *extras) for one in group)]
     told = re.findall(r"^- `([\w-]+)`: .+[.]$", (ROOT / "docs/decisions/dependencies.md").read_text(), re.MULTILINE)
     assert sorted(told) == sorted(re.split(r"[=\[<>]", one)[0] for one in direct)

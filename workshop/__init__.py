@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ _NOTEBOOKS = {"attach": "session", "compare": "comparison", "lab": "lab", "place
 def __getattr__(name: str) -> Any:
     if name == "failures":  # `from workshop import failures` stands in the labs and in learners' copies of them
         return import_module("workshop.report.failures")
+    if name == "__version__":
+        return metadata.version("distributed-training-workshop")
     if name in _NOTEBOOKS:
         return getattr(import_module(f"workshop.notebook.{_NOTEBOOKS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
+from workshop.core import extras
 from workshop.core.errors import BadInput, bad_input
 
 if TYPE_CHECKING:
@@ -149,8 +150,10 @@ class Workload:
     the metrics that matter first, at most eight; all others are shown on request. `notes` says of events by name what
     their curve means, in a sentence. `scaling` is None where the workload can't be compared over numbers of ranks,
     `tuning` where the tuner can't try it.
-    `trains` says that its ranks import TensorFlow. `compile` is a reference to a function that the installation calls,
-    so that the first run doesn't wait for what it compiles; empty: there is nothing to compile. Lists have workloads in
+    `trains` says that its ranks import TensorFlow. `extra` is the extra of the workshop's package whose libraries it
+    needs (`core.extras`); empty: the extra training where it `trains`, otherwise none. `compile` is a reference to a
+    function that the installation calls, so that the first run doesn't wait for what it compiles; empty: there is
+    nothing to compile. Lists have workloads in
     the order of their `order`, lowest first, and forms begin with the first. `metrics` says what metrics are called, by
     name, a part of one by `seconds.fit`; their unit is in brackets: "throughput [points/s]". `presets` are settings to
     begin with, at most four. `prediction` is what a form asks people to predict. `star` is the card that a run's page
@@ -184,6 +187,7 @@ class Workload:
     scaling: Scaling | None = None
     tuning: Tuning | None = None
     trains: bool = False
+    extra: str = ""
     compile: str = ""
     order: int = 500
     rules: str = ""
@@ -216,8 +220,9 @@ class Workload:
 
     def lacks(self) -> str:
         """Say what isn't installed and who installs it; "" where the workload can run on this machine."""
-        sentence: str = load(self.missing)() if self.missing else ""
-        return sentence
+        extra = self.extra or (extras.TRAINING if self.trains else "")
+        sentence = extras.lacks(f"The workload {self.name}", extra) if extra else ""
+        return sentence or (str(load(self.missing)()) if self.missing else "")
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,11 @@ def test_everything_is_below_the_prefix(behind: Class, new_page: NewPage, prefix
     player.join(here.url, code, "Bo")
     page.locator("button.next").click()
     player.choose("four")
-    for screen in (page, projector, player.page):
+    results = page.context.new_page()
+    results.goto(f"{where}/results")
+    results.get_by_role("link", name="Without nicknames").click()
+    results.wait_for_url(f"{where}/results?anonymous=1")
+    for screen in (page, projector, player.page, results):
         assert leads(screen, prefix) == []
     assert outside == []
 

@@ -239,7 +239,7 @@ def test_a_whole_round(workshop: Class, played: Round) -> None:
     played.everybody_at("explained", within=90_000)
     (run,) = workshop.store.runs(session_id=workshop.session.id)
     assert (run.status, run.metrics["iterations"]) == ("completed", 3)
-    assert played.projector.evaluate("window.frames_shown") == [f"/run?run={run.id}&projector=1"]
+    assert played.projector.evaluate("window.frames_shown") == [f"run?run={run.id}&projector=1"]
     expect(played.projector.locator(".line")).to_contain_text("measured: 3 iterations")
     expect(played.projector.locator(".solution")).to_contain_text("3 iterations")
     expect(played.projector.locator(".dot")).to_have_count(2)
@@ -340,7 +340,7 @@ def test_a_member_is_led_to_what_was_wrong_and_the_projector_back_to_the_class(q
     steps.next("Podium")
     steps.next("End the round")
     learner.at("The round has ended")
-    expect(page.get_by_role("link", name="Go over: Words")).to_have_attribute("href", "/labs?lab=first&section=Words")
+    expect(page.get_by_role("link", name="Go over: Words")).to_have_attribute("href", "labs?lab=first&section=Words")
     expect(projector.get_by_role("heading", name="The round has ended")).to_be_visible(timeout=SOON)
     projector.clock.fast_forward(30_000)
     projector.wait_for_url("**/session?projector=1")

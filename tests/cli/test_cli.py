@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,9 @@ from typer.testing import CliRunner
 
 from tests.conftest import leftovers
 from tests.support import limit, until
+from workshop import __version__
 from workshop.cli.main import FIRST, app, run
+from workshop.core import config
 from workshop.registry import commands
 from workshop.store.store import Store
 
@@ -33,6 +36,11 @@ def answer(*words: str) -> object:
     ended = workshop(*words, "--json")
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0 and capsys.readouterr().out == f"workshop {__version__}\n"
+    assert __version__ == tomllib.loads(config.project_file().read_text())["project"]["version"]
 
 
 def test_commands_stand_in_their_order() -> None:

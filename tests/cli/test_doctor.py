@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import resource
+import shutil
 import socket
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from rich.console import Console
 from benchmarks.dashboard import served
 from tests.control_groups import control_group, inside
 from tests.report.analysis.cases import machine
-from tests.support import limit, until
+from tests.support import limit, need, until
 from workshop.cli import doctor
 from workshop.core import config, topology
 from workshop.core.memory import Gauge
@@ -53,6 +54,22 @@ def test_this_machine(workshop_home: Path) -> None:
     assert json.loads(json.dumps(doctor.as_json(found)))["checks"][0]["name"] == "Python"
     assert [child for child in psutil.Process().children(recursive=True) if "mpirun" in child.name()] == []
     assert not {"horovod", "tensorflow"} & (set(sys.modules) - before)
+
+
+@pytest.mark.real
+def test_the_centre_s_mpi(workshop_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    need(shutil.which("mpirun.mpich") and shutil.which("mpirun.openmpi"), "Debian's openmpi-bin and mpich")
+    for family, title in {"openmpi": "Open MPI", "mpich": "MPICH"}.items():
+        monkeypatch.setenv("WORKSHOP_MPI_LAUNCHER", f"mpirun.{family}")
+        check = doctor._system_mpi()
+        assert check.ok and "2 ranks started and summed" in check.detail, check
+        assert f"ABI of {title}, library /usr/lib" in check.detail
+    monkeypatch.delenv("WORKSHOP_MPI_LAUNCHER")
+    monkeypatch.setenv("PATH", str(Path(sys.prefix) / "bin"))
+    assert doctor._system_mpi().detail.startswith("none on PATH"), "the environment's own doesn't count"
+    monkeypatch.setenv("WORKSHOP_MPI_LAUNCHER", "mpirun.nosuch")
+    check = doctor._system_mpi()
+    assert not check.ok and not check.needed and "mpirun.nosuch is not a program on PATH" in check.fix
 
 
 @pytest.mark.real

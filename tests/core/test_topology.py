@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import platform
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -108,6 +110,80 @@ def test_cores_of_two_dies_that_share_their_numbers(tmp_path: Path) -> None:
     rows = machines.synthetic("4x12", numa=2, l3=2).units
     units = topology.machine(dump(tmp_path, rows, old=True))["units"]
     assert units == rows and len({row["core"] for row in units}) == 48
+
+
+def arm(root: Path, clusters: Sequence[tuple[int, int, int]], level: int, anew: bool) -> Path:
+    """What Linux tells of an ARM machine, which has no hardware threads: clusters of cores, each (cores, package, NUMA
+    node; -1: there is no folder of nodes). The cores of one share a cache of that level, and with a device tree their
+    numbers begin `anew` in each."""
+    rows = [(cluster, *clusters[cluster][1:]) for cluster in range(len(clusters)) for _ in range(clusters[cluster][0])]
+
+    def alike(unit: int, place: int) -> str:
+        return ",".join(str(other) for other, row in enumerate(rows) if row[place] == rows[unit][place])
+
+    put(root / "cpu/online", f"0-{len(rows) - 1}")
+    for unit, (cluster, package, node) in enumerate(rows):
+        about, caches = root / f"cpu/cpu{unit}/topology", root / f"cpu/cpu{unit}/cache"
+        put(about / "physical_package_id", str(package))
+        put(about / "cluster_id", str(cluster))
+        put(about / "core_id", str([row[0] for row in rows[:unit]].count(cluster) if anew else unit))
+        put(about / "core_cpus_list", str(unit))
+        put(about / "package_cpus_list", alike(unit, 1))
+        put(about / "cluster_cpus_list", alike(unit, 0))
+        for index, kind, height, shared in (
+            (0, "Data", 1, str(unit)),
+            (1, "Instruction", 1, str(unit)),
+            (2, "Unified", level, alike(unit, 0)),
+        ):
+            put(caches / f"index{index}/level", str(height))
+            put(caches / f"index{index}/type", kind)
+            put(caches / f"index{index}/shared_cpu_list", shared)
+        if node >= 0:
+            put(root / f"node/node{node}/cpulist", alike(unit, 2))
+    return root
+
+
+@pytest.mark.parametrize(
+    ("clusters", "level", "anew", "packages", "numa", "l3"),
+    [
+        pytest.param([(4, 0, 0)], 3, False, [0] * 4, [0] * 4, [0] * 4, id="Neoverse-N1 in a cloud"),
+        pytest.param([(4, 0, -1)], 2, True, [0] * 4, [0] * 4, [0] * 4, id="Cortex-A72 of a small board"),
+        pytest.param([(4, 0, -1), (2, 0, -1)], 2, True, [0] * 6, [0] * 6, [0] * 6, id="two kinds of cores"),
+        pytest.param([(4, 0, -1), (2, 1, -1)], 2, True, [0] * 4 + [1] * 2, [0] * 6, [0] * 4 + [1] * 2, id="old kernel"),
+        pytest.param([(2, -1, 0)], 2, False, [0] * 2, [0] * 2, [0] * 2, id="without numbers of packages"),
+        pytest.param(
+            [(4, 36, 0), (4, 36, 1), (4, 3558, 2), (4, 3558, 3)],
+            *(3, False, [0] * 8 + [1] * 8),
+            *([0] * 4 + [1] * 4 + [2] * 4 + [3] * 4,) * 2,
+            id="two packages of TaiShan-v110",
+        ),
+    ],
+)
+def test_machines_of_arm(
+    clusters: Sequence[tuple[int, int, int]],
+    level: int,
+    anew: bool,
+    packages: Sequence[int],
+    numa: Sequence[int],
+    l3: Sequence[int],
+    tmp_path: Path,
+) -> None:
+    units = topology.machine(arm(tmp_path, clusters, level, anew))["units"]
+    assert [unit["core"] for unit in units] == list(range(len(packages)))
+    assert [[unit[name] for unit in units] for name in ("package", "numa", "l3")] == [packages, numa, l3]
+
+
+def test_the_processors_name() -> None:
+    def cpuinfo(*parts: str) -> str:
+        return "".join(
+            f"processor\t: {unit}\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: {part}\n\n"
+            for unit, part in enumerate(parts)
+        )
+
+    assert topology.model("processor\t: 0\nmodel name\t: AMD EPYC: 7R13\n") == "AMD EPYC: 7R13"
+    assert topology.model(cpuinfo("0xd0c", "0xd0c")) == "Neoverse-N1"
+    assert topology.model(cpuinfo("0xd03", "0xd03", "0xd08")) == "Cortex-A53 and Cortex-A72"
+    assert topology.model(cpuinfo("0xfff")) == topology.model("") == platform.machine()
 
 
 def test_a_container_that_hides_sys(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from tests.mpi.test_reader import placements
 from tests.support import limit, need
 from workshop.core import machines, topology
 from workshop.core.placement import Placement, hosts_from
-from workshop.mpi import command_lines, horovod, openmpi, prefix
+from workshop.mpi import command_lines, horovod, mapper, openmpi, prefix, reader
 from workshop.mpi.implementations import implementation
 
 MACHINE = machines.read("2x4x2")
@@ -72,6 +72,13 @@ def test_the_workshops_two_socket_example() -> None:
     assert " -H " not in script[-1]
     for text in written.values():
         assert text.rstrip().endswith(PROGRAM)
+
+
+def test_no_other_mpi_gets_intel_mpis_variables_of_pinning() -> None:
+    described = machines.read("2x4")
+    read = reader.parse("mpirun -ppn 2 -n 4 -genv I_MPI_PIN_DOMAIN=socket ./a", None, described)
+    written = command_lines.commands(read.placement, described, mapper.predict(read.placement, described))
+    assert {tool for tool, text in written.items() if "I_MPI_PIN" in text} == {"intelmpi", "sbatch"}
 
 
 def test_mvapich_names_the_host_of_each_rank_and_its_binding() -> None:

@@ -64,7 +64,7 @@ def test_what_is_there_is_listed_with_its_version(workshop_home):
     assert implementation("impi").name == "intelmpi"
     assert prefix.install("intelmpi") == prefix.installed()["intelmpi"]
     found = mpi.mpis()
-    assert list(found) == ["openmpi", "mpich", "intelmpi"]
+    assert list(found) == ["openmpi", "mpich", "intelmpi", "system"]
     for name, package in (("openmpi", "openmpi"), ("intelmpi", None)):
         wanted = metadata.version(package) if package else prefix.PACKAGES[name].partition("==")[2]
         assert found[name]["version"] == wanted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from workshop.core import machines
@@ -62,10 +62,20 @@ def tools(placement: Placement) -> list[str]:
     return [tool for tool in mine if command_lines.words(tool, placement, MACHINE.cores, MACHINE) is not None]
 
 
+def fits(placement: Placement) -> bool:
+    """Whether Open MPI may put so many ranks on each resource: the reader refuses lines that it would refuse."""
+    each, by = placement.per_resource, placement.map_by
+    if each is None or by not in ("package", "numa", "l3cache", "core") or placement.mpi != "openmpi":
+        return True
+    shares = placement.bind_to in ("none", "hwthread") or placement.oversubscribe
+    return each <= MACHINE.count("core") // MACHINE.count(by) or shares
+
+
 @settings(max_examples=150, deadline=None)
 @given(placements())
 def test_what_is_written_is_read_back(placement: Placement) -> None:
     """Several placements are written alike; the one that is read is written as the first was."""
+    assume(fits(placement))
     written = command_lines.commands(placement, MACHINE)
     for tool in tools(placement):
         if tool == "sbatch" and len({host.slots for host in placement.hosts}) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -43,6 +44,27 @@ def test_runs_on_one_mpi_after_another(session: Session) -> None:
         assert run.rank_map["measured"]
         first, second = units_of(run)
         assert len(first) == len(second) == len(topology.machine()["units"]) // CORES and not first & second
+
+
+@pytest.mark.parametrize("family", ["openmpi", "mpich"])
+def test_the_centre_s_own_mpi(session: Session, family: str) -> None:
+    """Debian's, of other versions than ours: one has the name of our library, the other is loaded by another name."""
+    need(CORES >= 2, "this machine has one core")
+    need(shutil.which(f"mpirun.{family}"), f"Debian's {family} (openmpi-bin, mpich)")
+    expected = session.run("kmeans", on("openmpi"), **BLOBS)
+    profile = session.home / "site.yaml"
+    profile.write_text(f"mpi: {{launcher: mpirun.{family}}}\n")
+    try:
+        run = session.run("kmeans", on("system", bind_to="core"), **BLOBS)
+        assert run.status == "completed", run.error
+        assert run.metrics["inertia"] == pytest.approx(expected.metrics["inertia"], rel=1e-9)
+        first, second = units_of(run)
+        assert run.rank_map["measured"] and first and second and not first & second
+        lost = session.submit("break", on("system"), rank=1, how="kill")
+        ended = session.wait(lost)
+        assert (ended.status, ended.error["type"], ended.error["rank"]) == ("failed", "RankDied", 1), ended.error
+    finally:
+        profile.unlink()
 
 
 @pytest.mark.parametrize("mpi", [pytest.param("mpich", marks=pytest.mark.exhaustive), "intelmpi"])

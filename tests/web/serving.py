@@ -15,13 +15,15 @@ from tests.support import limit, until
 from workshop.core.ports import free_port
 from workshop.store.store import Store
 from workshop.web.auth_middleware import AuthMiddleware
+from workshop.web.prefix import behind
 
 
 @contextmanager
 def served(store: Store, routes: Callable[[int], Sequence[BaseRoute]]) -> Iterator[int]:
     """The port; `routes` makes what is served there."""
     free = free_port()
-    app = Starlette(routes=[*routes(free)], middleware=[Middleware(AuthMiddleware, store=store, port=free)])
+    middleware = [*behind("", ""), Middleware(AuthMiddleware, store=store, port=free)]
+    app = Starlette(routes=[*routes(free)], middleware=middleware)
     server = uvicorn.Server(uvicorn.Config(app, port=free, log_level="error", lifespan="off", ws="websockets-sansio"))
     thread = threading.Thread(target=server.run)
     thread.start()

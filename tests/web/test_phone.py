@@ -69,3 +69,11 @@ def test_a_table_s_buttons_leave_what_one_chooses_by_alone(
     over = buttons.bounding_box()
     assert who is not None and over is not None
     assert over["y"] >= who["y"] + who["height"]
+
+
+def test_a_wide_table_of_a_lab_moves_by_itself(phone: Page) -> None:
+    phone.goto("/labs?lab=pipelines&further=hybrid&part=2")
+    table = phone.locator(".st-key-lab-text table")
+    expect(table).to_be_visible(timeout=limit(30) * 1000)
+    assert table.evaluate("table => table.scrollWidth > table.clientWidth"), "the table is narrow, so nothing is tested"
+    assert phone.locator("[data-testid=stMain]").evaluate("page => page.scrollWidth") <= 390

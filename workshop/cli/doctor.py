@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,12 +23,12 @@ from rich.table import Table
 from rich.text import Text
 
 from workshop import registry
-from workshop.core import config, environment, processes, topology, words
+from workshop.core import config, environment, extras, processes, topology, words
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.memory import Gauge, size
 from workshop.core.placement import Host, Placement
 from workshop.extension import Check, load
-from workshop.mpi import horovod, openmpi
+from workshop.mpi import horovod, openmpi, system
 from workshop.sessions.launchers import ssh as sites
 from workshop.sessions.supervisor import check_port
 from workshop.store.store import Store
@@ -48,15 +48,16 @@ from mpi4py import MPI
 world = MPI.COMM_WORLD
 total = world.reduce(world.rank + 1)
 if world.rank == 0:
-    print(json.dumps({"size": world.size, "sum": total, "library": MPI.Get_library_version().split(",")[0]}))
+    library = MPI.Get_library_version().splitlines()[0].split(",")[0]
+    print(json.dumps({"size": world.size, "sum": total, "library": library}))
 """
 
 
 def checks(port: int = PORT) -> list[Check]:
     """Look at everything; takes a few seconds, and never more than about 15. Nothing is left running."""
     looks: list[Callable[[], Check]] = [
-        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi, _horovod,
-        _state_folder, _store, lambda: _port(port),
+        _python, _cores, _limits, _memory, _shared_memory, _variables, _compiler, _mpi,
+        _system_mpi, _training, _horovod, _state_folder, _store, lambda: _port(port),
         *map(load, registry.checks()),
     ]  # fmt: skip
     with ThreadPoolExecutor(len(looks)) as pool:
@@ -98,8 +99,8 @@ def as_json(checks: Sequence[Check]) -> dict[str, Any]:
 
 def _python() -> Check:
     system, machine = platform.system(), platform.machine()
-    fits = (system, machine) == ("Linux", "x86_64")
-    fix = "" if fits else "Use Linux on x86-64: Open MPI, TensorFlow and Horovod come built for nothing else here."
+    fits = system == "Linux" and machine in ("x86_64", "aarch64")
+    fix = "" if fits else "Use Linux on x86-64 or 64-bit ARM: Open MPI comes built for nothing else here."
     return Check("Python", fits, f"Python {platform.python_version()} on {system} {machine}", fix)
 
 
@@ -158,19 +159,44 @@ def _compiler() -> Check:
     if not lacking:
         return Check("Compiler", True, "gcc, g++ and make")
     fix = "Install gcc, g++ and make (apt-get install gcc g++ make): Horovod is built with them."
-    return Check("Compiler", False, f"{', '.join(lacking)} not found", fix, needed=horovod.library() is None)
+    return Check(
+        "Compiler", False, f"{', '.join(lacking)} not found", fix, needed=_trains() and horovod.library() is None
+    )
 
 
 def _mpi() -> Check:
-    name = "MPI"
+    advice = "Install the environment again (make up); the words above are mpirun's own."
+    fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
+    return _two_ranks("MPI", openmpi, advice, fix)
+
+
+def _system_mpi() -> Check:
+    """The centre's own MPI, where there is one: its library, ABI and launcher, and whether they fit."""
+    name, fix = "System MPI", "Name another MPI for --mpi system, or load its module; the words above are its own."
+    try:
+        if not (system.named() or system.on_path()):
+            return Check(name, True, "none on PATH, and none named; sessions have their own", needed=False)
+        detail = system.describe()
+        if system.system_mpi().family == "srun":
+            detail = f"{system.version()}, {detail}; srun starts ranks in an allocation of Slurm"
+            return Check(name, True, detail, needed=False)
+    except BadInput as refused:
+        return Check(name, False, "", str(refused), needed=False)
+    tried = _two_ranks(name, system, fix, fix)
+    return replace(tried, detail=f"{tried.detail}; {detail}", needed=False)
+
+
+def _two_ranks(name: str, module: Any, refused_fix: str, lone_fix: str) -> Check:
+    """Start two ranks with an MPI. `refused_fix` and `lone_fix` are the fixes of what its launcher says, and of ranks
+    that don't find each other."""
     placement = Placement(ranks=2)
     cores = topology.allowed_cores(topology.machine())
     try:
-        command = [openmpi.launcher(), "-n", "2", *openmpi.arguments(placement, cores), sys.executable, "-P", "-c", SUM]
+        command = [module.launcher(), "-n", "2", *module.arguments(placement, cores), sys.executable, "-P", "-c", SUM]
     except BadInput as missing:
         return Check(name, False, "", str(missing))
     began = time.monotonic()
-    variables = placement.rank_environment() | openmpi.environment() | openmpi.alone()
+    variables = placement.rank_environment() | module.environment() | module.alone()
     code, output, errors = _run(command, MPI_SECONDS, variables)
     if code is None:
         fix = "See what else keeps the machine busy, then try again."
@@ -178,21 +204,30 @@ def _mpi() -> Check:
     try:
         answer = json.loads(output)
     except ValueError:
-        words = openmpi.refusal(f"{output}\n{errors}") or f"exit code {code}"
-        return Check(name, False, words, "Install the environment again (make up); the words above are mpirun's own.")
+        words = module.refusal(f"{output}\n{errors}") or f"exit code {code}"
+        return Check(name, False, words, refused_fix)
     if (answer["size"], answer["sum"]) != (2, 3):
-        fix = "Unset MPI4PY_LIBMPI and LD_LIBRARY_PATH: mpirun and mpi4py's library must be of the same MPI."
-        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", fix)
+        return Check(name, False, f"2 ranks found themselves in a world of {answer['size']}", lone_fix)
     return Check(name, True, f"2 ranks started and summed in {time.monotonic() - began:.1f} s ({answer['library']})")
 
 
+def _training() -> Check:
+    fix = extras.lacks("Training", extras.TRAINING)
+    detail = "" if fix else f"{words.listed([*extras.LIBRARIES[extras.TRAINING].values()])} are installed"
+    return Check("Training", not fix, detail, fix, needed=False)
+
+
+def _trains() -> bool:
+    return find_spec("tensorflow") is not None
+
+
 def _horovod() -> Check:
+    if not _trains():
+        return Check("Horovod", False, "TensorFlow is not installed, and Horovod is of no use without it", needed=False)
     fix = "Build it: workshop horovod install, with gcc, g++ and make installed."
     build = horovod.build()
     if build.state != "built":
         return Check("Horovod", False, str(build), "" if build.state == "running" else fix, needed=False)
-    if find_spec("tensorflow") is None:
-        return Check("Horovod", False, "TensorFlow is not installed", "Install the environment again: make up.")
     try:
         if fault := horovod.fault(HOROVOD_SECONDS):
             return Check("Horovod", False, fault, fix)

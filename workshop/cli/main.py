@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+import workshop
 from workshop.cli import common, demo, labs, mpi, new, place, quiz, runs, session, study, up
 from workshop.cli import record as record_commands
 from workshop.cli import run as run_commands
@@ -36,6 +37,23 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["--help", "-h"]},  # which all commands take over
 )
+
+
+def _tell_version(version: bool) -> None:
+    if version:
+        print(f"workshop {workshop.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version, and end.")
+    ] = False,
+) -> None:
+    pass
+
+
 app.command("up", help=up.__doc__)(up.up)
 app.command("doctor")(up.doctor)
 app.add_typer(run_commands.app, name="run")

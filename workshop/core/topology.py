@@ -19,6 +19,19 @@ _SETS = {
     "core": ("core_cpus_list", "thread_siblings_list"),
 }
 
+# ARM's cores by the implementer and the part in the register MIDR_EL1, as their technical reference manuals give them.
+ARM_CORES = {
+    ("0x41", "0xd03"): "Cortex-A53",
+    ("0x41", "0xd08"): "Cortex-A72",
+    ("0x41", "0xd0b"): "Cortex-A76",
+    ("0x41", "0xd0c"): "Neoverse-N1",
+    ("0x41", "0xd40"): "Neoverse-V1",
+    ("0x41", "0xd49"): "Neoverse-N2",
+    ("0x41", "0xd4f"): "Neoverse-V2",
+    ("0x46", "0x001"): "A64FX",
+    ("0x48", "0xd01"): "TaiShan-v110",
+}
+
 
 def parse_cpu_list(text: str) -> list[int]:
     """Linux's list of processing units (`0-3,8`) as numbers. Raises ValueError for anything else."""
@@ -93,7 +106,7 @@ def machine(system: Path = SYSTEM) -> dict[str, Any]:
     }
     return {
         "host": socket.gethostname(),
-        "model": _model(),
+        "model": model(_read(Path("/proc/cpuinfo"))),
         "memory_bytes": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
         "units": [
             {"unit": unit, **{what: numbers[what][column[unit]] for what, column in columns.items()}} for unit in online
@@ -130,11 +143,15 @@ def machines(described: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]
     return {machine["host"]: machine for machine in [described, *described.get("more", [])]}
 
 
-def _model() -> str:
-    for line in _read(Path("/proc/cpuinfo")).splitlines():
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.machine()
+def model(cpuinfo: str) -> str:
+    """The processor's name, from the text of /proc/cpuinfo. On ARM Linux tells numbers alone: the names of all kinds of
+    cores, where they are known. Otherwise the architecture."""
+    lines = [[word.strip() for word in line.partition(":")[::2]] for line in cpuinfo.splitlines()]
+    if named := next((value for key, value in lines if key == "model name"), ""):
+        return named
+    makers = [value for key, value in lines if key == "CPU implementer"]
+    kinds = dict.fromkeys(zip(makers, (value for key, value in lines if key == "CPU part"), strict=False))
+    return " and ".join(ARM_CORES[kind] for kind in kinds if kind in ARM_CORES) or platform.machine()
 
 
 def allowed_cores(described: dict[str, Any]) -> int:

@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 from workshop.core import config
 from workshop.core.documents import finite
-from workshop.core.errors import OUT_OF_MEMORY, WorkshopError
+from workshop.core.errors import OUT_OF_MEMORY, BadInput, WorkshopError
 from workshop.engine import failure, threads
 from workshop.engine.context import Memory, RankContext
 from workshop.extension import Workload, help_of, no_artifacts
@@ -61,6 +61,8 @@ def main() -> int:
     try:
         chosen, values, output = _options(sys.argv[1:])
         params = chosen.check(values)
+        if lacks := chosen.lacks():
+            raise BadInput(lacks)
         # One rank reads the files, as the client does for a session.
         inputs: Mapping[str, bytes] | WorkshopError | None = None
         if world.rank == 0:

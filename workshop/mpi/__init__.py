@@ -1,4 +1,5 @@
-"""One module per MPI (`openmpi`, `mpich`, `intelmpi`), all with the same functions: see `module_of`.
+"""One module per MPI (`openmpi`, `mpich`, `intelmpi`), all with the same functions: see `module_of`. `system` is the
+centre's own MPI, which may be any of them, or be started by `srun`.
 
 `mapper` asks an MPI where ranks would go; `advice` proposes changes to what an MPI refuses. `command_lines` writes
 commands and `reader` reads what people type. `reports` reads what MPIs print. `prefix` keeps other MPIs apart.
@@ -46,10 +47,12 @@ def tolerant(name: str) -> bool:
 
 
 def installed() -> list[str]:
-    """The names of the MPIs that are on this machine, in their order."""
+    """The names of the MPIs that are on this machine, in their order; the system's own where somebody has named it."""
     names = []
     for name in IMPLEMENTATIONS:
         with contextlib.suppress(BadInput):
+            if name == "system" and not module_of(name).named():
+                continue
             module_of(name).launcher()
             names.append(name)
     return names

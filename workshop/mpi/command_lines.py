@@ -38,7 +38,7 @@ def commands(
     if prediction is not None and not prediction.decided:
         return {}
     rank_map = prediction.rank_map if prediction is not None else None
-    tools = (*IMPLEMENTATIONS, *TITLES)
+    tools = (*(name for name in IMPLEMENTATIONS if name != "system" or name == placement.mpi), *TITLES)
     return {tool: _text(tool, placement, described, rank_map) for tool in tools}
 
 
@@ -121,12 +121,12 @@ def words(tool: str, placement: Placement, cores: int, described: MachineDescrip
 def _text(tool: str, placement: Placement, described: MachineDescription, rank_map: Mapping[str, Any] | None) -> str:
     remarks: list[str] = []
     try:
-        placement = _for_tool(tool, placement, described, rank_map)
+        placement = _without_pins(tool, _for_tool(tool, placement, described, rank_map))
         remarks = _remarks(tool, placement, described)
         arguments = _words(tool, placement, described.cores, described)
     except BadInput as error:
         in_turn = {} if placement.map_by == "node" else {"map_by": "auto", "per_resource": None}
-        plain = placement.model_copy(update={**in_turn, "bind_to": "none"})
+        plain = _without_pins(tool, placement).model_copy(update={**in_turn, "bind_to": "none"})
         remarks += [f"# {error}", "# Without mapping and binding it would be:"]
         try:
             arguments = _words(tool, plain, described.cores, described)
@@ -139,6 +139,14 @@ def _text(tool: str, placement: Placement, described: MachineDescription, rank_m
         head, *body = arguments
         return "\n".join([head, *remarks, *body[:-1], f"{body[-1]} {shlex.join(PROGRAM)}"]) + "\n"
     return "\n".join([*remarks, " ".join([*map(quoted, arguments), *PROGRAM])])
+
+
+def _without_pins(tool: str, placement: Placement) -> Placement:
+    """The placement without Intel MPI's variables of pinning, which no other MPI reads."""
+    if tool in (placement.mpi, "sbatch"):
+        return placement
+    environment = {name: value for name, value in placement.environment.items() if not name.startswith("I_MPI_PIN")}
+    return placement.model_copy(update={"environment": environment})
 
 
 def quoted(word: str) -> str:
@@ -165,7 +173,8 @@ def _started(name: str, placement: Placement, cores: int, described: MachineDesc
     """An MPI's command without variables. Raises BadInput."""
     machine = described.machine if described is not None else None
     options = module_of(name).arguments(placement, cores, machine)
-    return [implementation(name).command, "-n", str(placement.ranks), *options]
+    program = module_of(name).launcher() if name == "system" else implementation(name).command
+    return [program, "-n", str(placement.ranks), *options]
 
 
 def _horovodrun(placement: Placement, cores: int) -> list[str]:

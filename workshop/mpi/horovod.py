@@ -124,7 +124,7 @@ def key() -> str:
     """A hash of everything that a build depends on. Another hash means that Horovod has to be built again."""
     build_settings = settings()
     linked = []
-    for name in build_settings.linked:
+    for name in (*build_settings.linked, "tensorflow"):  # its name on ARM, where there is no tensorflow-cpu
         with suppress(importlib.metadata.PackageNotFoundError):
             linked.append(f"{name}=={importlib.metadata.version(name)}")
     ingredients = [

@@ -34,6 +34,7 @@ _ALL = (
     Implementation("openmpi", "Open MPI", waiting="variable"),
     Implementation("mpich", "MPICH", "mpiexec", waiting="poll", shared_memory=True),
     Implementation("intelmpi", "Intel MPI", mapper=False, aliases=("impi",)),
+    Implementation("system", "System MPI", mapper=False),
 )
 IMPLEMENTATIONS: Mapping[str, Implementation] = {entry.name: entry for entry in _ALL}
 

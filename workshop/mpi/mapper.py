@@ -37,6 +37,7 @@ from workshop.mpi import (
     prefix,
     reports,
     rules,
+    system,
 )
 from workshop.mpi.advice import PlacementChange
 from workshop.mpi.implementations import implementation
@@ -102,6 +103,8 @@ def predict(
 
 def _predict(placement: Placement, described: MachineDescription, seconds: float) -> Prediction:
     name = implementation(placement.mpi).name
+    if name == "system":
+        return Prediction(machine=_hosts(placement, described), note=system.NO_MAP)
     if name == "intelmpi":
         return _intel_mpi(placement, described)
     ask = _ask_openmpi if name == "openmpi" else _ask_mpich
@@ -168,6 +171,8 @@ def check(placement: Placement) -> None:
     words, WorkshopError where the mapper doesn't answer in time."""
     chosen, described, limit = implementation(placement.mpi), machines.this(), Deadline(MAPPER_SECONDS)
     module_of(chosen.name).launcher()
+    if chosen.name == "system":
+        system.check_outside_slurm()
     refused = None
     if chosen.name == "openmpi":
         refused = _map_of_openmpi(placement, described, limit).refused

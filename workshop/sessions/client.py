@@ -145,7 +145,9 @@ def submit(
 
 
 def inputs_of(store: Store, chosen: Workload, params: Any, placement: Placement) -> Mapping[str, bytes]:
-    """The input files of a run, read and checked. Raises BadInput."""
+    """The input files of a run, read and checked. Raises BadInput, also for what isn't installed."""
+    if lacks := chosen.lacks():
+        raise BadInput(lacks)
     inputs = chosen.inputs(params, artifacts_of(store)) if chosen.inputs else {}
     if chosen.fits:
         chosen.fits(params, inputs, placement.ranks)

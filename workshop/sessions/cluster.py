@@ -24,7 +24,7 @@ from ipyparallel.error import IPythonError
 from traitlets.config import Config
 
 from workshop import mpi
-from workshop.core import processes, rank_map, topology
+from workshop.core import extras, processes, rank_map, topology
 from workshop.core.parent_death import guarded
 from workshop.core.patience import MOST_PATIENCE, patient
 from workshop.core.placement import Placement
@@ -156,7 +156,7 @@ class Cluster:
 
     def train_ahead(self) -> None:
         """Start the imports of training, for ranks that start later."""
-        if self._site.here and not self._ahead:
+        if self._site.here and not self._ahead and not extras.lacks("Training", extras.TRAINING, "tensorflow"):
             self._ahead = True
             self._trainer.start()
 

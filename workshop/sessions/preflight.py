@@ -39,7 +39,7 @@ NOT_FOUND = (126, 127)  # a shell's exit codes where there is no such program
 # Where these differ, ranks don't understand each other, or compute other things.
 PACKAGES = (
     "distributed-training-workshop", "horovod", "ipyparallel", "keras", "mpi4py", "numba", "numpy", "openmpi",
-    "pyzmq", "scikit-learn", "tensorflow-cpu",
+    "pyzmq", "scikit-learn", "tensorflow", "tensorflow-cpu",
 )  # fmt: skip
 # What a host runs to answer a question, which is its argument.
 LOOK = """

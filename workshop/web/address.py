@@ -63,8 +63,8 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
     if not is_here_only(urlsplit(visited).hostname or ""):
         return visited, True
     host = _network_address() if (store.setting(HOST) or "") in ANYWHERE else ""
-    known = urlsplit(store.setting(KEY) or visited)
-    return (url_of(host, known.port) + known.path, True) if host and known.port else (visited, False)
+    listening = urlsplit(store.setting(KEY) or visited)
+    return (url_of(host, listening.port) + listening.path, True) if host and listening.port else (visited, False)
 
 
 def jupyterlab(store: Store, visited: str) -> str | None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 from tests import mpis
-from tests.support import limit
-from workshop.mpi import prefix
+from tests.support import limit, need
+from workshop.core.placement import Placement
+from workshop.mpi import horovod, openmpi, prefix, system
 
 pytestmark = pytest.mark.real
 
@@ -45,6 +47,25 @@ def test_horovod_where_it_is_not_built_is_refused_and_mpi_offered():
         in done.stderr
     )
     assert "Traceback" not in done.stderr
+
+
+def test_ranks_of_another_open_mpi_exchange_without_horovod(workshop_home, monkeypatch):
+    need(shutil.which("mpirun.openmpi"), "Debian's openmpi-bin")
+    monkeypatch.setenv("WORKSHOP_MPI_LAUNCHER", "mpirun.openmpi")
+    start = [system.launcher(), "-n", "2", *system.arguments(Placement(), 1)]
+
+    def trained(*words):
+        command = [*start, sys.executable, "-m", "workshop.engine", *TRAIN, *words]
+        environment = os.environ | system.environment() | system.alone()
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=limit(240))
+
+    done = trained()
+    assert done.returncode == 0, done.stderr
+    metrics = json.loads(done.stdout)["metrics"]
+    assert metrics["exchange"] == "mpi" and len(set(metrics["weights"])) == 1
+    if horovod.working() is not None:
+        said = " ".join(trained("--exchange", "horovod").stderr.split())
+        assert f"it is built with Open MPI v{openmpi.version()}, these ranks run under {system.version()}" in said
 
 
 def test_ranks_of_mpich_exchange_without_horovod(workshop_home):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests import mpis
 from tests.support import limit
-from workshop.core import machines
+from workshop.core import centre, machines
 from workshop.core.errors import BadInput
 from workshop.core.placement import Host, Placement
 from workshop.sessions.launchers import site
@@ -67,19 +67,19 @@ def test_the_centres_profile_gives_what_the_user_leaves_out(
 
     (tmp_path / "site.yaml").write_text("slurm: {queue: teaching}\n")
     with pytest.raises(BadInput, match=r"site\.yaml: .*queue"):
-        site.read_profile()
+        centre.read_profile()
     monkeypatch.setenv("WORKSHOP_SITE", str(tmp_path / "nosuch.yaml"))
     with pytest.raises(BadInput, match=r"WORKSHOP_SITE names .*nosuch\.yaml, which is not a file"):
-        site.read_profile()
+        centre.read_profile()
 
 
 @pytest.mark.real
 def test_modules_are_loaded_by_a_login_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".bash_profile").write_text('module() { [ "$2" = gcc/13 ] && export LOADED=yes; }\n')
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert site.loaded(("gcc/13",))["LOADED"] == "yes"
+    assert centre.loaded(("gcc/13",))["LOADED"] == "yes"
     with pytest.raises(BadInput, match="The modules nosuch/1 of the centre's profile can't be loaded"):
-        site.loaded(("nosuch/1",))
+        centre.loaded(("nosuch/1",))
 
 
 def test_a_session_that_is_started_in_an_allocation_uses_it(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -23,7 +24,7 @@ from tests import mpis
 from tests.live_session import Session
 from tests.sessions.launchers.on_slurm import ON_EACH, alone, never
 from tests.slurm import NODES, Slurm
-from tests.support import limit, starts_processes, until
+from tests.support import limit, need, starts_processes, until
 from workshop.core import config, processes
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
@@ -95,6 +96,7 @@ def test_one_job_for_all_placements(session: Session, cluster: Slurm) -> None:
         _have_no_secret(job, placement.ranks)
         if cluster.told_apart and placement.map_by == "node":
             assert [rank["host"] for rank in other.rank_map["ranks"]] == list(NODES[: placement.ranks])
+    _have_their_centre_s_mpi(session, cluster)
     until(lambda: session.now.message == "", 20, "the session to be ready again")
     with pytest.raises(BadInput, match="allocation of Slurm has 3 cores"):
         session.submit("tell", Placement(ranks=25))
@@ -110,6 +112,33 @@ def test_one_job_for_all_placements(session: Session, cluster: Slurm) -> None:
 
     assert lifecycle.stop_session(session.store, "test").state == "stopped"
     assert cluster.jobs() == []
+
+
+# The centre's own MPI: its launcher, and its library where the launcher doesn't say it.
+CENTRES = (
+    ("mpirun.openmpi", ""),
+    ("mpirun.mpich", ""),
+    ("srun --mpi=pmix", "libmpi.so.40"),
+    ("srun --mpi=pmi2", "libmpich.so.12"),
+)
+
+
+def _have_their_centre_s_mpi(session: Session, cluster: Slurm) -> None:
+    """Ranks of the same job are started by each launcher of Debian's, and are one world."""
+    folder = Path("/usr/lib") / f"{os.uname().machine}-linux-gnu"
+    need(all(shutil.which(f"mpirun.{name}") for name in ("openmpi", "mpich")), "Debian's openmpi-bin and mpich")
+    profile = session.home / "site.yaml"
+    for launcher, library in CENTRES:
+        need("pmix" not in launcher or (folder / "pmix2/lib/libpmix.so").exists(), "Debian's libpmix-dev")
+        named = f"library: {folder / library}" if library else ""
+        profile.write_text(f"mpi:\n  launcher: {launcher}\n  {named}\n")
+        run = session.run("tell", Placement(ranks=3, map_by="node", mpi="system"), events=2)
+        assert (run.status, run.metrics.get("told")) == ("completed", 6), (launcher, run.error)
+        if cluster.told_apart:
+            assert [rank["host"] for rank in run.rank_map["ranks"]] == list(NODES), launcher
+    ended = session.wait(session.submit("break", Placement(ranks=3, mpi="system"), rank=1, how="kill"))
+    assert (ended.status, ended.error["type"], ended.error["rank"]) == ("failed", "RankDied", 1), ended.error
+    profile.unlink()
 
 
 def _have_no_secret(job: str, ranks: int) -> None:

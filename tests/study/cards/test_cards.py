@@ -55,7 +55,7 @@ def test_a_scaling_study(store: Store, session: SessionRecord) -> None:
     assert [row[1] for row in part(found["figures"], "table")["rows"]] == ["5,200", "9,900", "8,200"]
     assert "334.0 images/s on one V100" in text(found["figures"])
     rows = part(found["runs"], "table")["rows"]
-    assert [links(row) for row in rows] == [[f"/run?run={number}"] for number in range(1, 10)]
+    assert [links(row) for row in rows] == [[f"run?run={number}"] for number in range(1, 10)]
 
 
 def test_one_axis_of_numbers_is_a_line(store: Store, session: SessionRecord) -> None:

@@ -47,7 +47,7 @@ def test_values_are_as_their_fields_have_them() -> None:
         ({"ranks": "12"}, "ranks should have a list of values"),
         ({"ranks": ["x"]}, "ranks is 'x': it should be a whole number."),
         ({"threads": [99999]}, "threads is 99999: it should be at most 1024."),
-        ({"mpi": ["lam"]}, "mpi is 'lam': it should be openmpi, mpich or intelmpi."),
+        ({"mpi": ["lam"]}, "mpi is 'lam': it should be openmpi, mpich, intelmpi or system."),
         ({"batch": [64, "64"]}, "batch has the value 64 twice"),
         ({"batch": [1], "params.batch": [2]}, "batch is varied twice"),
         ({"bach": [1]}, "Did you mean batch?"),

@@ -40,6 +40,12 @@ def test_bundled_photos_are_there(image):
     assert photo.pixels(data).shape == (427, 640, 3)
 
 
+def test_a_picture_is_drawn_where_there_are_no_photos():
+    pixels = photo.pixels(given("sunset")["photo"])
+    assert pixels.shape == (320, 480, 3) and len(np.unique(pixels.reshape(-1, 3), axis=0)) > 1000
+    assert given("sunset") == given("sunset"), "it is the same each time"
+
+
 def test_a_photo_that_is_none_is_refused(tmp_path):
     assert "isn't there" in refused(tmp_path / "no.jpg")
     assert "not a file" in refused(tmp_path)

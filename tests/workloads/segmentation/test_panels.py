@@ -40,7 +40,7 @@ def test_the_picture_comes_with_its_legend_and_a_table(store: Store, session: Se
     (picture,) = shown_pictures["pictures"]
     assert shown_pictures["wide"]
     assert picture["label"] == "CT, PET and outlines of 2 held-out patients after round 4"
-    assert picture["url"].startswith(f"/artifact/{run.id}/overlays.png?v=")
+    assert picture["url"].startswith(f"artifact/{run.id}/overlays.png?v=")
     lines = [line["text"] for line in part(card, "words")["lines"]]
     assert "blue" in lines[0] and "orange" in lines[0]
     assert "don't exist" in lines[1]

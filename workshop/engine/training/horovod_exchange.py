@@ -19,7 +19,7 @@ from workshop.engine.context import library
 from workshop.engine.tensorflow import tensorflow
 from workshop.engine.training.exchange import Exchange
 from workshop.engine.training.mpi_exchanges import MPIExchange
-from workshop.mpi import horovod
+from workshop.mpi import horovod, openmpi
 
 AUTOTUNE, AUTOTUNE_LOG = "HOROVOD_AUTOTUNE", "HOROVOD_AUTOTUNE_LOG"
 AUTOTUNE_FILE = "horovod-autotune.csv"
@@ -99,8 +99,8 @@ def horovod_obstacle() -> str | None:
     horovod_build = horovod.build()  # of this rank's own environment
     if horovod_build.state != "built":
         return horovod_build.obstacle
-    if not ours.startswith("Open MPI"):
-        return f"it is built with Open MPI, these ranks run under {ours}"
+    if ours != (its := f"Open MPI v{openmpi.version()}"):
+        return f"it is built with {its}, these ranks run under {ours}"
     with contextlib.suppress(Exception):  # whatever its library lacks when it is loaded
         tensorflow()
         import horovod.tensorflow as hvd

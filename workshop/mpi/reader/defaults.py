@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workshop.core import words
 from workshop.core.errors import BadInput
 from workshop.core.machines import KEYS, MachineDescription
 from workshop.mpi.reader.parsed_options import ParsedOptions
@@ -78,6 +79,15 @@ def settle(
             f"ranks is {values['ranks']}, but ppr:{each}:{by} puts {each} ranks on every {by} that gets any; the "
             f"number of ranks should be a multiple of {each}."
         )
+    if options.tool == "openmpi" and not dealt and values["map_by"] in ("package", "numa", "l3cache", "core"):
+        each, by = values["per_resource"], values["map_by"]
+        own_cores = described.count("core") // described.count(by)
+        shares = options.bind_to == "none" or options.overload or options.oversubscribe or options.hardware_threads
+        if each > own_cores and not shares:  # also where the host's slots end before
+            raise BadInput(
+                f"ppr:{each}:{by} puts {each} ranks on every {by}, which has {words.count(own_cores, 'core')}; the "
+                f"number should be at most {own_cores}."
+            )
     if options.tool == "openmpi":
         _share(options, values, bound, described)
     scarce = values["ranks"] * values["cores_per_rank"] > cores

@@ -28,7 +28,7 @@ VISIBLE = (ENGINES_TAG,)  # variables by which others find ranks, beside those t
 PR_SET_CHILD_SUBREAPER = 36
 HIGH = 512  # descriptors from here on are nobody's
 # What no library reads before the fork: the MPIs are loaded afterwards.
-FREE = ("OMPI_", "PRTE_", "PMIX_", "I_MPI_", "MPICH_", "MPIR_", "HYDRA_", "UCX_", "FI_", "HOROVOD_")
+FREE = ("OMPI_", "PRTE_", "PMIX_", "I_MPI_", "MPICH_", "MPIR_", "HYDRA_", "UCX_", "FI_", "HOROVOD_", "MPI4PY_LIBMPI")
 
 
 def forkable(variables: Iterable[str]) -> bool:

@@ -16,6 +16,7 @@ import psutil
 
 from workshop.core import processes
 from workshop.core.placement import THREAD_VARIABLES, Placement
+from workshop.mpi import module_of
 from workshop.sessions.fork import child, stub
 from workshop.sessions.fork.server import LEAVE
 
@@ -75,7 +76,8 @@ class RankServer:
     def launch(self, placement: Placement) -> tuple[list[str], Mapping[str, str], psutil.Process | None]:
         """The program that a launcher starts as ranks of a placement, its variables, and the process that forks these
         ranks, which end with it; None where they import for themselves."""
-        if self._process is None or not self.alive or not child.forkable(placement.environment):
+        variables = placement.environment | module_of(placement.mpi).environment(placement)
+        if self._process is None or not self.alive or not child.forkable(variables):
             return PLAIN, {}, None
         return FORKED, {stub.SERVER: str(self._socket)}, psutil.Process(self._process.pid)
 

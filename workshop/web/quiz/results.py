@@ -39,7 +39,7 @@ def style() -> str:
 def policy() -> str:
     """The content security policy of a page: it allows only the page's style sheet."""
     digest = base64.b64encode(hashlib.sha256(style().encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'self'"
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'self'; form-action 'self'"
 
 
 def write_report(findings: RoundFindings, template: str = "report", **values: Any) -> bytes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -29,10 +30,13 @@ from workshop.workloads.hangs.states import Activity, Call, RankState
 PY_SPY = Path(sys.executable).with_name("py-spy")
 PATIENCE = 5.0  # seconds that py-spy has; it needs 0.1
 PAUSE = 0.1  # seconds between two looks at a thread
-# System calls of Linux on x86_64 by what they wait for.
-READ, WRITE, FUTEX = 0, 1, 202
-SLEEPS = {35, 230, 7, 23, 270, 271, 232, 281}  # nanosleep, clock_nanosleep, poll, select and epoll
-CHILDREN = {61, 247}  # wait4, waitid
+# Linux's system calls by what they wait for: (read, write, futex); nanosleep, clock_nanosleep, poll, select and epoll;
+# wait4 and waitid. 64-bit ARM has the kernel's generic numbers, and no call that another one replaces.
+CALLS = {
+    "x86_64": ((0, 1, 202), {35, 230, 7, 23, 270, 271, 232, 281, 441}, {61, 247}),
+    "aarch64": ((63, 64, 98), {101, 115, 72, 73, 22, 441}, {260, 95}),
+}
+(READ, WRITE, FUTEX), SLEEPS, CHILDREN = CALLS.get(platform.machine(), CALLS["x86_64"])
 PYTHON = re.compile(r"\.py$|^<")  # files of Python's frames, not of C's
 
 

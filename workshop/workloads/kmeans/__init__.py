@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -22,16 +23,18 @@ from workshop.extension import (
 PHOTO: dict[str, Any] = {"when": {"data": "photo"}}
 BLOBS: dict[str, Any] = {"when": {"data": "blobs"}}
 ONLINE: dict[str, Any] = {"when": {"mode": "online"}}
+# Photos of scikit-learn, and a picture that is drawn, which each machine has.
+FIRST = "china" if find_spec("sklearn") is not None else "sunset"
 # `page` is the dashboard's default where it differs, `file` a param that may also be an upload there.
 PICTURES = ["jpg", "jpeg", "png", "webp", "bmp", "tiff"]
-FILE: dict[str, Any] = {"file": {"choices": ["china", "flower"], "types": PICTURES}}
+FILE: dict[str, Any] = {"file": {"choices": ["china", "flower", "sunset"], "types": PICTURES}}
 
 
 class KMeansParams(Params):
     """The params of k-means: the data and the algorithm."""
 
     data: Literal["photo", "blobs"] = Field("photo", description="the pixels of a photo, or made-up blobs of points")
-    image: str = setting("china", "china, flower, or the path of a photo", {**PHOTO, **FILE}, min_length=1)
+    image: str = setting(FIRST, "china, flower, sunset, or the path of a photo", {**PHOTO, **FILE}, min_length=1)
     points: int = setting(1_000_000, "points over all ranks", BLOBS, ge=1, le=200_000_000)
     features: int = setting(10, "features of each point", BLOBS, ge=1, le=1024)
     clusters: int = Field(16, ge=1, le=4096, description="clusters; colours of the palette for a photo")

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from workshop.core import extras
 from workshop.core.errors import BadInput
 
 # Formats that Pillow reads by itself; others start programs or hold anything.
 FORMATS = ("JPEG", "PNG", "WEBP", "TIFF", "BMP", "GIF", "PPM")
 BUNDLED = ("china", "flower")  # scikit-learn's sample photos
+SUNSET = "sunset"
 MAX_SIDE = 16_384  # pixels
 MAX_PIXELS = 20_000_000  # their raw colours are 60 MB, so that they fit into an artifact even if nothing compresses
 MAX_BYTES = 64_000_000
@@ -24,10 +26,12 @@ PREVIEW_SIDE = 320  # pixels
 
 
 def read(image: str, clusters: int) -> bytes:
-    """The bytes of a photo: `china`, `flower` or a path. Raises BadInput if it can't be quantised to that palette."""
-    if image in BUNDLED:
-        data = (_bundled() / f"{image}.jpg").read_bytes()
-        where = image
+    """The bytes of a photo: `china`, `flower`, `sunset` or a path. Raises BadInput if it can't have such a palette."""
+    where = image
+    if image == SUNSET:
+        data = encode(sunset())
+    elif image in BUNDLED:
+        data = (_bundled(image) / f"{image}.jpg").read_bytes()
     else:
         path = Path(image).expanduser()
         where = f"The photo {image}"
@@ -36,15 +40,31 @@ def read(image: str, clusters: int) -> bytes:
     width, height = decoded.shape[1::-1]
     if clusters > width * height:
         raise BadInput(f"{clusters} clusters need as many points; {image} has {width * height} pixels.")
-    return data if image in BUNDLED else encode(decoded)  # without place, time, camera and preview
+    return data if image in (*BUNDLED, SUNSET) else encode(decoded)  # without place, time, camera and preview
 
 
-def _bundled() -> Path:
+def _bundled(image: str) -> Path:
     """The folder of scikit-learn's photos, found without importing it, which takes seconds."""
+    extras.require(f"The photo {image}", extras.TRAINING, "sklearn")
     spec = find_spec("sklearn")
-    if spec is None or spec.origin is None:
-        raise BadInput("scikit-learn, whose photos china and flower are, is not installed; give a photo of your own.")
+    assert spec is not None and spec.origin is not None, "it is installed"
     return Path(spec.origin).parent / "datasets" / "images"
+
+
+def sunset() -> NDArray[np.uint8]:
+    """A sun over the sea, (320, 480, 3): drawn by formulas, so that it is there without any file."""
+    y, x = np.mgrid[-1:1:320j, -1.5:1.5:480j]
+    sea = y > 0.25
+    height = np.where(sea, 0.5 - y, y)  # the sea mirrors the sky
+    ripples = np.where(sea, 0.06 * np.sin(60 * y**2 + 3 * np.sin(7 * x + 20 * y)), 0)
+    glow = np.exp(-2 * ((x + 3 * ripples) ** 2 + height**2))
+    disc = (x**2 + y**2 < 0.05) & ~sea
+    red = 0.35 + 0.6 * glow + ripples
+    green = 0.25 + 0.35 * glow - 0.1 * height + ripples
+    blue = 0.5 - 0.2 * glow - 0.25 * height + ripples
+    colours = np.stack([red, green, blue], axis=-1) * np.where(sea, 0.7, 1)[..., None]
+    colours[disc] = 1, 0.9, 0.6
+    return (255 * colours.clip(0, 1)).astype(np.uint8)
 
 
 def _bytes(path: Path, where: str) -> bytes:

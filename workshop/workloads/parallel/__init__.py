@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from workshop.core import extras
 from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Extension, Page, Params, Preset, Scaling, Workload
 
@@ -100,7 +101,9 @@ class ParallelParams(Params):
 
 
 def _fits(params: ParallelParams, inputs: Mapping[str, bytes], ranks: int) -> None:
-    """Raise BadInput for whatever can't be cut so, or whose schedule would stand still."""
+    """Raise BadInput for whatever can't be cut so, whose schedule would stand still, or whose digits are not here."""
+    if params.network != "transformer":
+        extras.require(f"The network {params.network}, which learns digits,", extras.TRAINING, "sklearn")
     from workshop.workloads.parallel.settings import check
 
     check(params, ranks)

@@ -53,6 +53,7 @@ WORKLOAD = Workload(
     params=ProcessorParams,
     function="workshop.workloads.processor.run:run",
     processes=lambda params: 1,
+    extra="training",
     results=("images_per_second", "kernels_share", "instructions", "types", "layouts"),
     metrics={
         "images_per_second": "throughput [images/s]",

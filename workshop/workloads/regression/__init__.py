@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from workshop.core import extras
 from workshop.engine.fields import ADVANCED, setting
 from workshop.extension import Artifacts, Extension, Params, Preset, Scaling, Workload
 
@@ -46,7 +47,9 @@ class RegressionParams(Params):
 
 
 def _inputs(params: RegressionParams, artifacts: Artifacts) -> Mapping[str, bytes]:
-    """No files. Raises BadInput where the backend is not here."""
+    """No files. Raises BadInput where the backend or scikit-learn, which verifies, is not here."""
+    if params.verify:
+        extras.require("The setting verify", extras.TRAINING, "sklearn")
     if params.backend == "daal4py":
         from workshop.mpi import daal
 

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from workshop import mpi
-from workshop.core import config
+from workshop.core import centre, config
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement
 from workshop.sessions import preflight
-from workshop.sessions.launchers import site
 from workshop.sessions.launchers.site import Launch, Reach, SiteLost, exported, with_only
 from workshop.sessions.launchers.site import Site as _Site
 from workshop.sessions.launchers.slurm import allocation, commands, options
@@ -78,14 +77,14 @@ class SlurmSite(_Site):
         check_placement(self.options, placement)
         if lost := self._look():
             raise SiteLost(lost)
-        chosen, centre = mpi.module_of(placement.mpi), site.read_profile()
+        chosen, profile = mpi.module_of(placement.mpi), centre.read_profile()
         environment = {
-            **site.loaded(centre.modules),
+            **centre.loaded(profile.modules),
             **chosen.environment(placement),
             "WORKSHOP_HOME": str(config.home()),
             **self._launcher_variables(),
             **chosen.in_slurm(),
-            **centre.environment,
+            **profile.environment,
             **placement.rank_environment(),
             **variables,
         }

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from workshop import mpi
+from workshop.core.centre import read_profile
 from workshop.core.errors import BadInput
 from workshop.core.placement import Placement
-from workshop.sessions.launchers import site
 from workshop.sessions.launchers.site import RANKS_PER_CORE
 from workshop.sessions.launchers.slurm import commands
 
@@ -41,15 +41,15 @@ def options(
     for the nodes. The centre's profile gives what the user leaves out. Raises BadInput."""
     if placement.hosts:
         raise BadInput(CHOOSES)
-    centre = site.read_profile()
-    words: dict[str, Any] = {str(name): value for name, value in centre.slurm.items()}
+    profile = read_profile()
+    words: dict[str, Any] = {str(name): value for name, value in profile.slurm.items()}
     words |= {name: value for name, value in handed_on.items() if value is not None}
-    minutes = _number("--time", time, MOST_MINUTES, "minutes") or centre.time
+    minutes = _number("--time", time, MOST_MINUTES, "minutes") or profile.time
     request = _shape(placement, _number("--nodes", nodes, placement.ranks, "nodes, at most one for each rank")) | words
     request |= {"time": minutes} if minutes else {}
     return {
         "kind": "slurm",
-        "request": [*(f"--{name}={value}" for name, value in request.items()), *centre.options],
+        "request": [*(f"--{name}={value}" for name, value in request.items()), *profile.options],
         "time": minutes,
         "wait": 60.0 * (_number("--wait", wait, MOST_MINUTES, "minutes") or WAIT),
         "cores": placement.ranks * placement.cores_per_rank,
