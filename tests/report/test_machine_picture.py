@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.gpu_node import MACHINE, ranks_with_gpus
 from tests.report.analysis.cases import machine, rank_map
 from workshop.core import topology
 from workshop.report.cards import Card
@@ -25,6 +26,12 @@ def test_a_rank_s_row_says_where_its_threads_were_seen() -> None:
         ["any hardware thread (unbound)", "1 thread, seen on hardware threads 0 and 1"],
     ]
     assert said(card) == [WAITING]
+
+
+def test_a_rank_s_row_says_which_gpus_it_may_use() -> None:
+    _, card = machine_card("M", MACHINE, ranks_with_gpus(([0], "0"), ([17], "4,5")), 1)
+    assert [row[-1] for row in rows(card)] == ["GPU 0 (same package)", "GPUs 4 and 5 (other package)"]
+    assert [part["headings"][-1] for part in card.parts if part["kind"] == "table"] == ["May use"]
 
 
 def test_each_host_has_its_own_units() -> None:

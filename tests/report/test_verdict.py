@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.gpu_node import MACHINE, ranks_with_gpus
 from tests.report.analysis.cases import machine, rank_map, run, times
 from workshop.report.endings import OURS
 from workshop.report.verdict import verdict
@@ -27,6 +28,12 @@ def beside(*waited: float, share: bool = False, **changes: Any) -> RunRecord:
 
 def four(*allowed: list[int]) -> RunRecord:
     return run(placement={"ranks": 4, "cores_per_rank": 1}, rank_map=rank_map(*allowed))
+
+
+def on_gpus(*placed: tuple[int, str]) -> RunRecord:
+    """Ranks of a core each on a node of 2 x 32 cores, with these first units and GPUs."""
+    reports = ranks_with_gpus(*(([unit], gpus) for unit, gpus in placed))
+    return run(placement={"ranks": len(placed), "cores_per_rank": 1}, rank_map=reports, machine=MACHINE)
 
 
 COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
@@ -50,6 +57,27 @@ COMPLETED: dict[str, tuple[RunRecord, dict[str, Any], str, list[str], str]] = {
         "One rank, working alone.",
         ["4 s in 12 steps"],
         "baseline",
+    ),
+    "a rank on the other package than its GPU": (
+        on_gpus((0, "0"), (16, "3"), (32, "4"), (48, "1")),
+        times([2.0] * 4, [0.1] * 4),
+        "Rank 3 uses GPU 1, and its cores are on the other package.",
+        ["GPU 1 of node is connected to package 0, and rank 3 may run on package 1 only."],
+        "or give it a GPU of package 1 (gpu-bind=closest in Slurm)",
+    ),
+    "ranks on the other package than all of their GPUs": (
+        on_gpus((0, "4,5"), (1, "4"), (2, "0")),
+        times([2.0] * 3, [0.1] * 3),
+        "Rank 0 may use GPUs 4 and 5, and its cores are on the other package.",
+        ["GPUs 4 and 5 of node are connected to package 1", "The same is true of rank 1."],
+        "Put rank 0 on package 1 (try --map-by package",
+    ),
+    "ranks that may use a GPU nearby, or one that is not known": (
+        on_gpus((0, "4,0"), (1, "MIG-8a4e"), (2, "4,MIG-8a4e"), (3, "")),
+        times([2.0] * 4, [0.1] * 4),
+        "Part of the machine was idle.",
+        ["4 ranks kept 4 of 64 cores busy."],
+        "64 ranks",
     ),
     "four bound ranks on two cores": (
         four([0], [1], [0], [1]),

@@ -60,6 +60,7 @@ def list_(
 def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
     """Show one session: its state, its ranks, its queue."""
     from workshop.cli.show import RUNS, SESSIONS, run_rows, session_json, session_rows
+    from workshop.core import accelerators
 
     store = common.store()
     session = store.session(name)
@@ -70,7 +71,8 @@ def show(name: Name = "workshop", as_json: common.JSON = False) -> None:
     common.show_table(SESSIONS, session_rows([session]))
     for rank in (session.rank_map or {"ranks": []})["ranks"]:
         units = ", ".join(map(str, rank["units"]))
-        print(f"  rank {rank['rank']}  on {rank['host']}, units {units}, process {rank['pid']}")
+        gpus = ", " + accelerators.describe(rank) if "gpus" in rank else ""
+        print(f"  rank {rank['rank']}  on {rank['host']}, units {units}, process {rank['pid']}{gpus}")
     if queue:
         common.show_table(RUNS, run_rows(queue), ("run", "seconds"))
 

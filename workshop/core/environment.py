@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
+from pathlib import Path
 
 from workshop.core.errors import BadInput
 
@@ -19,6 +20,7 @@ LEFT_OUT = (*JOBS, *LAUNCHERS, *LIBRARIES)  # the beginnings of their names
 EXCEPTIONS = ("SLURM_CONF", "PRTE_MCA_prte_tmpdir_base", "KERAS_HOME")
 CHANGING = ("LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "GOMP_", "KMP_", "OMP_P", "FI_", "I_MPI_", "UCX_", "XLA_")
 KERAS_DATA = "WORKSHOP_KERAS_HOME"  # the user's KERAS_HOME, for ranks, which have one of their own
+SHARED_MEMORY = Path("/dev/shm")
 FILES = 1024  # that a process of a session must be allowed to open
 MOST_FILES = 1 << 16  # that it asks for; some programs go through all numbers that are allowed
 
@@ -73,4 +75,14 @@ def too_few_files() -> str:
     return (
         f"A process may have {hard} open files here (ulimit -H -n), and a session needs {FILES}; raise the hard limit, "
         "in /etc/security/limits.conf or in the options of the container or job."
+    )
+
+
+def no_shared_memory(folder: Path = SHARED_MEMORY) -> str:
+    """The sentence that says that processes can't share memory by files; "" where they can."""
+    if folder.is_dir() and os.access(folder, os.W_OK):
+        return ""
+    return (
+        f"{folder} is missing or can't be written, and ranks of MPICH don't start without it; mount a tmpfs there that "
+        "everybody can write (docker run --shm-size=1g), or take another MPI (--mpi openmpi)."
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from workshop.core import topology
+from workshop.core import accelerators, topology
 
 TASKS = "/proc/self/task"
 
@@ -69,11 +69,13 @@ class ThreadUnits:
 
 
 def measure(rank: int, local_rank: int, threads: ThreadUnits | None = None) -> dict[str, Any]:
-    """A report of this rank: host, pid, allowed units with their cores, packages and NUMA nodes, and threads."""
+    """A report of this rank: host, pid, allowed units with their cores, packages and NUMA nodes, threads,
+    and on a host with GPUs those that it may use (`accelerators.measure`)."""
     threads = threads or ThreadUnits()
     threads.look()
     units = os.sched_getaffinity(0)
-    rows = [row for row in topology.machine()["units"] if row["unit"] in units]
+    everything = topology.machine()["units"]
+    rows = [row for row in everything if row["unit"] in units]
     return {
         "rank": rank,
         "host": socket.gethostname(),
@@ -82,6 +84,7 @@ def measure(rank: int, local_rank: int, threads: ThreadUnits | None = None) -> d
         **topology.places(rows),
         "units": sorted(units),
         "threads": threads.as_json(),
+        **accelerators.measure(everything),
     }
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 SYSTEM = Path("/sys/devices/system")
+PCI = Path("/sys/bus/pci/devices")
 # Files that name all units of a unit's package, core and so on, in the words of new kernels and of old ones.
 _SETS = {
     "package": ("package_cpus_list", "core_siblings_list"),
@@ -118,6 +119,15 @@ def places(units: Iterable[Mapping[str, int]]) -> dict[str, list[int]]:
     rows = list(units)
     keys = {"units": "unit", "cores": "core", "packages": "package", "numa": "numa"}
     return {name: sorted({row[key] for row in rows}) for name, key in keys.items()}
+
+
+def near_device(bus: str, units: Iterable[Mapping[str, int]], pci: Path = PCI) -> dict[str, list[int]]:
+    """The packages and NUMA nodes of those `units` of this host that are nearest to a PCI device, by its id
+    (0000:07:00.0). Both are empty where /sys tells no NUMA node of it (-1 in a virtual machine)."""
+    node = int(_read(pci / bus / "numa_node", "-1"))
+    nearest = _units(pci / bus, "local_cpulist") if node >= 0 else []
+    near = places(row for row in units if row["unit"] in nearest)
+    return {"packages": near["packages"], "numa": near["numa"]}
 
 
 def together(described: Iterable[dict[str, Any]]) -> dict[str, Any]:

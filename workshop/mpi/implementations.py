@@ -18,7 +18,7 @@ class Implementation:
     Its module has what `workshop.mpi.module_of` describes. `command` is the program that starts ranks in commands to
     copy. `mapper` says whether the MPI can be asked where ranks would run. `waiting` says what ranks do while they wait
     for a message: they poll, they do what Open MPI's variable for that says, or (empty) it is not known. `aliases` are
-    other names for it.
+    other names for it. `shared_memory` says whether ranks don't start without /dev/shm.
     """
 
     name: str
@@ -27,11 +27,12 @@ class Implementation:
     mapper: bool = True
     waiting: Literal["poll", "variable", ""] = ""
     aliases: Collection[str] = ()
+    shared_memory: bool = False
 
 
 _ALL = (
     Implementation("openmpi", "Open MPI", waiting="variable"),
-    Implementation("mpich", "MPICH", "mpiexec", waiting="poll"),
+    Implementation("mpich", "MPICH", "mpiexec", waiting="poll", shared_memory=True),
     Implementation("intelmpi", "Intel MPI", mapper=False, aliases=("impi",)),
     Implementation("system", "System MPI", mapper=False),
 )

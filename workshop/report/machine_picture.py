@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workshop.core import topology, words
+from workshop.core import accelerators, topology, words
 from workshop.core.placement import Placement
 from workshop.core.words import ranges
 from workshop.mpi.implementations import implementation
@@ -35,8 +35,13 @@ def machine_card(
     lines = [line(resting, tone="about")] if resting else []
     lines += [line(f"{begin}: {sentence}", tone=tone) for sentence in sharing]
     picture = figure(machine_picture(machine, rank_map, threads), WIDTH)
-    rows = [_rank(report, machine) for report in (rank_map or {}).get("ranks") or []]
-    ranks = (table(("Rank", "Host", "May run on", "Threads in all", "Process"), rows), about(WAITING))
+    reports = (rank_map or {}).get("ranks") or []
+    rows = [_rank(report, machine) for report in reports]
+    headings = ["Rank", "Host", "May run on", "Threads in all", "Process"]
+    if any("gpus" in report for report in reports):
+        headings.append("May use")
+        rows = [[*row, accelerators.describe(report)] for row, report in zip(rows, reports, strict=True)]
+    ranks = (table(headings, rows), about(WAITING))
     cards = [Card("machine", title, (*([paragraph(*lines)] if lines else []), picture), tone="machine")]
     return [*cards, Card("ranks", "Rank by rank", ranks, tone="machine")] if rows else cards
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from workshop.core import topology
+from workshop.core import accelerators, topology
 from workshop.core.placement import POLLING, USUAL_MPI
 from workshop.core.words import quantity
 from workshop.mpi.implementations import IMPLEMENTATIONS
@@ -134,9 +134,23 @@ class Facts:
                 for report in self.reports
                 if any(len(thread.get("units_seen") or []) > 1 for thread in report.get("threads") or [])
             ],
+            "packages": len({(unit["host"], unit["package"]) for unit in self.units}),
+            "far_gpus": self._far_gpus(),
             "slow": self._slow(),
             **self._hosts(),
         }
+
+    def _far_gpus(self) -> list[dict[str, Any]]:
+        """The ranks of which every GPU that they may use is on a package where they have no core."""
+        far = []
+        for report in self.reports:
+            gpus = report.get("gpus") or []
+            distances = {accelerators.distance(report, gpu) for gpu in gpus}
+            if distances == {"other package"} and not report["gpus_unresolved"]:
+                near = sorted({package for gpu in gpus for package in gpu["packages"]})
+                names = {name: report[name] for name in ("rank", "host", "packages")}
+                far.append({**names, "gpus": [gpu["number"] for gpu in gpus], "gpu_packages": near})
+        return far
 
     def _slow(self) -> dict[str, Any] | None:
         """The rank that computed for longest, where it ran, and how long the others computed on average."""

@@ -24,6 +24,7 @@ from workshop.core import centre, environment, machines, processes, topology, wo
 from workshop.core.errors import BadInput, WorkshopError
 from workshop.core.placement import Placement, default_for
 from workshop.mpi import mapper
+from workshop.mpi.implementations import implementation
 
 MODULES = {
     "local": "workshop.sessions.launchers.site",
@@ -135,6 +136,9 @@ def open_site(options: Mapping[str, Any], folder: Path, placement: Placement) ->
 def check(options: Mapping[str, Any], placement: Placement) -> None:
     """Refuse a placement that can't run there, as far as that is known without starting anything. Raises BadInput."""
     environment.check()
+    here = options["kind"] == LOCAL["kind"] and implementation(placement.mpi).shared_memory
+    if here and (fault := environment.no_shared_memory()):
+        raise BadInput(fault)
     module(options["kind"]).check_placement(options, placement)
 
 

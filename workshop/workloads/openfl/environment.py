@@ -109,6 +109,9 @@ def _run(*command: str) -> None:
 
 def check() -> Check:
     """Check whether OpenFL is installed. Only the lab on federated learning needs it."""
-    if installed():
-        return Check("OpenFL", True, f"{OPENFL}, in an environment of its own", needed=False)
+    try:
+        if installed():
+            return Check("OpenFL", True, f"{OPENFL}, in an environment of its own", needed=False)
+    except BadInput as refused:  # there is no folder for it
+        return Check("OpenFL", False, "", str(refused), needed=False)
     return Check("OpenFL", False, "not installed", missing(), needed=False)
