@@ -121,6 +121,8 @@ def test_everything_is_below_the_prefix(behind: Class, new_page: NewPage, prefix
     page.goto(f"{here.url}{'' if prefix == PREFIXES[0] else '/'}?token={here.token}")
     page.wait_for_url(f"{here.url}/")
     found: list[str] = []
+    way_in = f"{here.url.removeprefix('http://')}/join"
+    expect(page.locator(".ws-way-in b").first).to_have_text(way_in)
     for path, text in {**PAGES, "/progress": "Class", "/accessibility": "axe", "/nowhere/at/all": "no page"}.items():
         page.goto(f"{here.url}{path}")
         expect(page.get_by_text(text).filter(visible=True).first).to_be_visible(timeout=limit(60) * 1000)
@@ -139,6 +141,10 @@ def test_everything_is_below_the_prefix(behind: Class, new_page: NewPage, prefix
     page.goto(f"{here.url}/home")
     page.wait_for_url(f"{here.url}/")
 
+    screen = page.context.new_page()
+    screen.goto(f"{here.url}/session?projector=1")
+    expect(screen.locator(".ws-address")).to_have_text(way_in)
+
     # A live round; its projector's code leads below the prefix, too.
     where, code = instructor(page, here.url, here.token, DECK)
     page.goto(f"{where}/host")
@@ -156,8 +162,8 @@ def test_everything_is_below_the_prefix(behind: Class, new_page: NewPage, prefix
     results.goto(f"{where}/results")
     results.get_by_role("link", name="Without nicknames").click()
     results.wait_for_url(f"{where}/results?anonymous=1")
-    for screen in (page, projector, player.page, results):
-        assert leads(screen, prefix) == []
+    for shown in (page, screen, projector, player.page, results):
+        assert leads(shown, prefix) == []
     assert outside == []
 
     # Its cookie holds here alone.

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from workshop import registry
 from workshop.core import words
 from workshop.core.errors import WorkshopError
 from workshop.core.words import verb
@@ -77,7 +78,8 @@ def invitation(store: Store) -> dict[str, Any]:
     """The class code, the address at which learners type it, and the QR code of both, or whether phones can't reach
     them: the values of templates."""
     visited = urlsplit(st.context.url or "")
-    here = visited.path.rpartition("/")[0]
+    above, _, page = visited.path.rpartition("/")
+    here = above if page in {each.name for each in registry.pages()} else visited.path.rstrip("/")
     base, reachable = address.for_learners(
         store, f"{visited.scheme}://{visited.netloc}{here}" if visited.netloc else ""
     )
