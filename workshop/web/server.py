@@ -7,6 +7,7 @@ import argparse
 import gzip
 import logging
 import mimetypes
+import os
 import resource
 import sys
 from functools import cache, partial
@@ -122,7 +123,9 @@ def build(store: Store, port: int, framed_by: str = "", prefix: str = "", proxy:
         middleware=[
             *behind(prefix, proxy),
             Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
-            Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
+            Middleware(
+                AuthMiddleware, store=store, port=port, framed_by=framed_by, owner=os.environ.get(address.OWNER, "")
+            ),
             Middleware(LimitMiddleware),
         ],
     )

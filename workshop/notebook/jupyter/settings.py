@@ -96,6 +96,7 @@ def server(base: Path, root: Path) -> dict[str, Any]:
                 "ipyparallel": True,
                 "jupyterlab_jupytext": False,
                 "jupyter_lsp": False,
+                "jupyter_server_proxy": False,  # it would open every port of the machine
                 "notebook_shim": False,
             },
         },
@@ -115,6 +116,7 @@ def server(base: Path, root: Path) -> dict[str, Any]:
 # Extensions of the page that are left out: their part of the server is missing, or nothing can be installed here.
 LEFT_OUT = (
     "jupyterlab-jupytext",
+    "@jupyterhub/jupyter-server-proxy",
     "@jupyterlab/lsp-extension",
     "@jupyterlab/notebook-extension:language-server",
     "@jupyterlab/fileeditor-extension:language-server",
