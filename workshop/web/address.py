@@ -26,6 +26,7 @@ from workshop.store.store import Store
 KEY = "dashboard_address"  # of the store's settings
 HOST = "dashboard_host"  # where it was asked to listen
 OWNER = "WORKSHOP_OWNER"  # the variable with a secret by which a proxy of this machine's owner lets the owner in
+HUB = "JUPYTERHUB_"  # how the variables begin that JupyterHub sets
 OWNER_HEADER = "X-Workshop-Owner"  # where that proxy sends it
 JUPYTERLAB = "jupyterlab"  # its link, which holds its token: for the instructor alone
 PATIENCE = 5.0  # seconds for an answer, of a machine that may be crowded
@@ -66,8 +67,8 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
     if not is_here_only(urlsplit(visited).hostname or ""):
         return visited, True
     host = _network_address() if (store.setting(HOST) or "") in ANYWHERE else ""
-    known = urlsplit(store.setting(KEY) or visited)
-    return (url_of(host, known.port) + known.path, True) if host and known.port else (visited, False)
+    stored = urlsplit(store.setting(KEY) or visited)
+    return (url_of(host, stored.port) + stored.path, True) if host and stored.port else (visited, False)
 
 
 def jupyterlab(store: Store, visited: str) -> str | None:
@@ -97,9 +98,15 @@ def qr_code(text: str) -> str:
     return str(segno.make(text).svg_data_uri(border=2, scale=8))
 
 
+def service_prefix() -> str:
+    """The path below which JupyterHub shows this process, where it has started it as a service; "" elsewhere, also in
+    somebody's JupyterLab in a hub."""
+    return os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "") if "JUPYTERHUB_SERVICE_NAME" in os.environ else ""
+
+
 def secrets_of_environment() -> dict[str, str]:
     """What this process's environment holds for the dashboard alone; children of other kinds don't get it any more."""
-    return {name: os.environ.pop(name) for name in list(os.environ) if name == OWNER}
+    return {name: os.environ.pop(name) for name in list(os.environ) if name == OWNER or name.startswith(HUB)}
 
 
 READY = 60.0  # seconds

@@ -35,7 +35,11 @@ LOOK = 1.0  # seconds between looks at whether somebody was logged out, by this 
 LOOKUP = 600.0  # seconds after which everybody is looked up again: cookies end by themselves, too
 OUT = 4001  # code of a close after which the pages of quizzes don't come back by themselves
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
-OPEN_PATHS = ("/join", "/accessibility", "/leave", "/quiz", "/favicon.ico", "/_stcore/health")
+HUB_LOGIN = "/oauth_login"
+OPEN_PATHS = (
+    *("/join", "/accessibility", "/leave", "/quiz", "/favicon.ico", "/_stcore/health"),
+    *(HUB_LOGIN, "/oauth_callback"),
+)
 OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
 PLAYERS_FOLDER = "/quiz/"  # all that somebody sees who came in by the code of a quiz
 # Where pages may be shown in a frame: the door adds JupyterLab's origin to this part of a policy.
@@ -127,13 +131,16 @@ def cookie_name(port: int) -> str:
 
 
 class AuthMiddleware:
-    def __init__(self, app: ASGIApp, store: Store, port: int, framed_by: str = "", owner: str = "") -> None:
+    def __init__(
+        self, app: ASGIApp, store: Store, port: int, framed_by: str = "", owner: str = "", login_page: str = "/join"
+    ) -> None:
         """`framed_by` are the origins, separated by spaces, whose pages may show the dashboard in a frame. Whoever
-        comes with the secret `owner` in OWNER_HEADER is the instructor; "" for nobody."""
+        comes with the secret `owner` in OWNER_HEADER is the instructor; "" for nobody.
+        Visitors are sent to the page `login_page`."""
         self.app = app
         self.store = store
         self.cookie = cookie_name(port)
-        self._owner = owner.encode()
+        self._owner, self._login_page = owner.encode(), login_page
         self._frames = " ".join([FRAMES, *framed_by.split()])
         self.visitors = Visitors(store)
 
@@ -158,7 +165,7 @@ class AuthMiddleware:
                 if self._owner and hmac.compare_digest(headers.get(OWNER_HEADER, "").encode(), self._owner):
                     await (await self._let_in_instructor("/"))(scope, receive, send)
                     return
-                await RedirectResponse(_way_in(scope), 303)(scope, receive, send)
+                await RedirectResponse(_way_in(scope, self._login_page), 303)(scope, receive, send)
             else:
                 await refuse(scope, receive, send, "Join the class first, at /join.")
             return
@@ -250,14 +257,14 @@ def _may_see(identity: Identity | None, path: str) -> bool:
     return True
 
 
-def _way_in(scope: Scope) -> str:
+def _way_in(scope: Scope, login_page: str = "/join") -> str:
     """Where somebody comes in who may not see a page: by the class's code, or into a round by its own."""
     if _ROUND.fullmatch(scope["path"]):
         return "/quiz"
     target = scope["path"].encode(errors="replace")
     if scope["query_string"]:
         target += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
-    return "/join" if target == b"/" else f"/join?next={quote(target, safe='')}"
+    return login_page if target == b"/" else f"{login_page}?next={quote(target, safe='')}"
 
 
 WRITE_EVERY = 20.0  # seconds between writes for the same identity

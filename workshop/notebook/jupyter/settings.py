@@ -25,6 +25,7 @@ from workshop.course import copies
 from workshop.mpi import openmpi
 
 DASHBOARD = "WORKSHOP_DASHBOARD"  # its address, without any token
+UP = "from workshop.cli import main; main()"  # the command line as a program of Python: that room is above this one
 EXTENSIONS = Path(__file__).parent / "labextensions"
 HEARTBEAT = 500  # milliseconds; engines of the panel count as registered after one
 SHUTDOWN = 2.0  # seconds that a kernel has to end by itself

@@ -16,12 +16,12 @@ from urllib.parse import unquote
 
 from workshop.core.errors import BadInput
 from workshop.core.parent_death import guarded
+from workshop.notebook.jupyter.settings import UP
 from workshop.web.address import OWNER, OWNER_HEADER
 
 NAME = "workshop-dashboard"  # the last part of its address
 ICON = Path(__file__).parents[2] / "web" / "static" / "mark.svg"
 READY = 120.0  # seconds within which it must answer
-UP = "from workshop.cli import main; main()"
 
 
 def dashboard() -> dict[str, Any]:
