@@ -41,7 +41,7 @@ def test_a_hubs_pages_can_frame_the_dashboard(workshop_home: Path, monkeypatch: 
         dashboard.start()
 
     monkeypatch.setattr(up, "keep_up", kept)
-    monkeypatch.setattr(address, "serve", lambda command, log: given.append(command))
+    monkeypatch.setattr(address, "serve", lambda command, log, _: given.append(command))
     mine, labs = map(str, free_ports(2))
     hub = "https://lab.example.org:8000"
     assert run(["up", "--port", mine, "--framed-by", f"{hub}/", "--lab-port", labs]) == 0

@@ -71,3 +71,25 @@ def test_a_cookie_ends_at_the_server_too(store: Store) -> None:
     with store.database.writing() as connection:
         connection.execute(tables.identities.update().values(let_in_at=time.time() - STAY - 1))
     assert store.identity("1" * 64) is None and store.former_identity("1" * 64) == ada
+
+
+def test_an_account_has_its_notebooks_and_any_number_of_cookies(store: Store) -> None:
+    """They are one person; a log-out ends the cookies, and the notebooks stay theirs."""
+    ada = store.learner("ada")
+    assert store.let_in_account("ada", "1" * 64) == ada == store.let_in_account("ada", "2" * 64)
+    assert store.let_in_account("grace", "3" * 64) == store.learner("grace") != ada
+    tokens = {digit * 64 for digit in "1234"}
+    assert store.identity("1" * 64) == store.identity("2" * 64) == ada
+    assert store.valid_tokens(tokens) == {"1" * 64, "2" * 64, "3" * 64}
+    store.log_out(ada.id)
+    assert store.valid_tokens(tokens) == {"3" * 64} and store.identity("1" * 64) is None
+    assert store.let_in_account("ada", "4" * 64) == ada == store.learner("ada")
+    assert store.valid_tokens(tokens) == {"3" * 64, "4" * 64}, "old cookies stay ended"
+    store.log_out_all(["player"])
+    assert store.valid_tokens(tokens) == {"3" * 64, "4" * 64}
+    store.log_out_all(["learner"])
+    assert store.valid_tokens(tokens) == set() and store.identity("4" * 64) is None
+    assert store.learner("ada") == ada
+    with store.database.writing() as connection:
+        connection.execute(tables.identities.update().values(let_in_at=time.time() - STAY - 1))
+    assert store.let_in_account("ada", "5" * 64) == ada == store.identity("5" * 64)

@@ -98,7 +98,7 @@ def up(
     from workshop.cli.installation.horovod import HorovodBuild
     from workshop.mpi import horovod
     from workshop.sessions.supervisor import ConductorProcess, check_port, only_one
-    from workshop.web.address import Dashboard
+    from workshop.web.address import Dashboard, secrets_of_environment, service_prefix
     from workshop.web.prefix import checked
 
     placement = common.placement_from({}, **where)
@@ -107,7 +107,8 @@ def up(
     with only_one():
         dashboard = Dashboard(host, check_port(host, port), say)
         dashboard.framed_by = " ".join(_origins(framed_by or []))
-        dashboard.proxy, dashboard.prefix = _address(proxy or ""), checked(prefix)
+        dashboard.proxy, dashboard.prefix = _address(proxy or ""), checked(prefix or service_prefix())
+        dashboard.secrets = secrets_of_environment()
         jupyter = _jupyter(dashboard, lab_port) if lab else None
         store = common.store()
         children: list[ChildProcess] = [ConductorProcess(store, name, placement, say, at), dashboard]

@@ -11,7 +11,20 @@ from dataclasses import fields
 from hashlib import sha256
 from itertools import chain, count
 
-from sqlalchemy import Column, ColumnElement, Connection, String, bindparam, cast, literal, select, union
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Delete,
+    String,
+    bindparam,
+    case,
+    cast,
+    func,
+    literal,
+    select,
+    union,
+)
 
 from workshop.core.errors import BadInput
 from workshop.store.database import Database
@@ -22,6 +35,7 @@ LONGEST_NICKNAME = 30
 STAY = 30 * 86400.0  # seconds for which a cookie is valid
 _ANYBODY: tuple[Role, ...] = ("instructor", "learner", "player")
 _NOTEBOOK = "notebook:"  # no hash of a cookie begins so: nobody comes in by it
+_COOKIE = "cookie:"  # keys of the settings: hashes of cookies of such a learner, whom JupyterHub has named
 
 
 class Identities:
@@ -45,8 +59,13 @@ class Identities:
     def valid_tokens(self, token_hashes: Iterable[str]) -> set[str]:
         """The hashes among these whose tokens let somebody in."""
         logged_in = select(identities.c.token_hash).where(identities.c.let_in_at > time.time() - STAY)
+        tokens = list(token_hashes)
+        cookies = select(settings.c.key).where(
+            settings.c.key.in_([_COOKIE + token for token in tokens]), settings.c.value.in_(logged_in)
+        )
         with self.database.reading() as connection:
-            return set(connection.scalars(logged_in.where(identities.c.token_hash.in_(list(token_hashes)))))
+            named_by_hub = {key.removeprefix(_COOKIE) for key in connection.scalars(cookies)}
+            return named_by_hub | set(connection.scalars(logged_in.where(identities.c.token_hash.in_(tokens))))
 
     def former_identity(self, token_hash: str) -> Identity | None:
         """The identity that is or was logged in with the token of this hash and did not log out."""
@@ -65,9 +84,13 @@ class Identities:
 
     def log_out(self, identity_id: int) -> None:
         """Make a person's token invalid; the person can't come back, isn't here any more, and asks for no help."""
-        token = f"out:{identity_id}:{secrets.token_hex(16)}"
+        known_by = identities.c.token_hash
+        out = literal(f"{_OUT}{identity_id}:{secrets.token_hex(16)}")
+        token = case((known_by.startswith(_NOTEBOOK, autoescape=True), known_by), else_=out)  # notebooks stay theirs
+        token_before = select(known_by).where(identities.c.id == identity_id).scalar_subquery()
         values = {"token_hash": token, **dict.fromkeys(("let_in_at", "seen_at", "help_asked_at"))}
         with self.database.writing() as connection:
+            connection.execute(_cookies().where(settings.c.value == token_before))
             connection.execute(identities.update().where(identities.c.id == identity_id).values(**values))
             tell_changed(connection)
 
@@ -76,6 +99,8 @@ class Identities:
         with self.database.writing() as connection:
             connection.execute(settings.delete().where(settings.c.key.startswith(_TICKET, autoescape=True)))
             connection.execute(identities.update().where(identities.c.role.in_(roles)).values(let_in_at=None))
+            if "learner" in roles:
+                connection.execute(_cookies())
             tell_changed(connection)
 
     def changes(self) -> str:
@@ -92,6 +117,15 @@ class Identities:
         with self.database.writing() as connection:
             known_learner = _find(connection, known_by)
             return known_learner or _added(connection, "learner", _free(connection, name, ["learner"]), known_by)
+
+    def let_in_account(self, name: str, token_hash: str) -> Identity:
+        """Let in the learner whose notebooks have this name by one more cookie; JupyterHub has confirmed the name."""
+        person = self.learner(name)
+        this = identities.update().where(identities.c.id == person.id)
+        with self.database.writing() as connection:
+            connection.execute(this.values(let_in_at=time.time()))
+            _set(connection, _COOKIE + token_hash, _notebook(name))
+        return person
 
     def of_notebooks(self, names: Iterable[str]) -> dict[int, str]:
         """The ids of learners among these who came from notebooks, with their names there."""
@@ -201,6 +235,10 @@ def tell_changed(connection: Connection) -> None:
     _set(connection, _CHANGES, secrets.token_hex(8))
 
 
+def _cookies() -> Delete:
+    return settings.delete().where(settings.c.key.startswith(_COOKIE, autoescape=True))
+
+
 def _notebook(name: str) -> str:
     """The value in place of a cookie for a learner from a notebook."""
     return _NOTEBOOK + sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
@@ -213,7 +251,9 @@ def _free(connection: Connection, nickname: str, roles: Collection[Role]) -> str
 
 def _find(connection: Connection, token_hash: str, *conditions: ColumnElement[bool]) -> Identity | None:
     columns = (identities.c.id, identities.c.role, identities.c.nickname, identities.c.created_at)
-    row = connection.execute(select(*columns).where(identities.c.token_hash == token_hash, *conditions)).first()
+    person = select(settings.c.value).where(settings.c.key == _COOKIE + token_hash).scalar_subquery()
+    this = identities.c.token_hash == func.coalesce(person, token_hash)
+    row = connection.execute(select(*columns).where(this, *conditions)).first()
     return Identity(*row) if row is not None else None
 
 

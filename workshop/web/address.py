@@ -4,13 +4,14 @@ as a child of `workshop up`."""
 from __future__ import annotations
 
 import http.client
+import os
 import socket
 import sys
 import threading
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -24,6 +25,9 @@ from workshop.store.store import Store
 
 KEY = "dashboard_address"  # of the store's settings
 HOST = "dashboard_host"  # where it was asked to listen
+OWNER = "WORKSHOP_OWNER"  # the variable with a secret by which a proxy of this machine's owner lets the owner in
+HUB = "JUPYTERHUB_"  # how the variables begin that JupyterHub sets
+OWNER_HEADER = "X-Workshop-Owner"  # where that proxy sends it
 JUPYTERLAB = "jupyterlab"  # its link, which holds its token: for the instructor alone
 PATIENCE = 5.0  # seconds for an answer, of a machine that may be crowded
 _DIRECTLY = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # a proxy knows another 127.0.0.1
@@ -63,8 +67,8 @@ def for_learners(store: Store, visited: str) -> tuple[str, bool]:
     if not is_here_only(urlsplit(visited).hostname or ""):
         return visited, True
     host = _network_address() if (store.setting(HOST) or "") in ANYWHERE else ""
-    listening = urlsplit(store.setting(KEY) or visited)
-    return (url_of(host, listening.port) + listening.path, True) if host and listening.port else (visited, False)
+    stored = urlsplit(store.setting(KEY) or visited)
+    return (url_of(host, stored.port) + stored.path, True) if host and stored.port else (visited, False)
 
 
 def jupyterlab(store: Store, visited: str) -> str | None:
@@ -94,13 +98,25 @@ def qr_code(text: str) -> str:
     return str(segno.make(text).svg_data_uri(border=2, scale=8))
 
 
+def service_prefix() -> str:
+    """The path below which JupyterHub shows this process, where it has started it as a service; "" elsewhere, also in
+    somebody's JupyterLab in a hub."""
+    return os.environ.get("JUPYTERHUB_SERVICE_PREFIX", "") if "JUPYTERHUB_SERVICE_NAME" in os.environ else ""
+
+
+def secrets_of_environment() -> dict[str, str]:
+    """What this process's environment holds for the dashboard alone; children of other kinds don't get it any more."""
+    return {name: os.environ.pop(name) for name in list(os.environ) if name == OWNER or name.startswith(HUB)}
+
+
 READY = 60.0  # seconds
 
 
 @dataclass
 class Dashboard(ChildProcess):
     """The dashboard's server. Only pages of `framed_by` (origins) may show it in a frame, and only a `proxy` (an
-    address) is believed from where requests come. Visitors find it below the path `prefix`."""
+    address) is believed from where requests come. Visitors find it below the path `prefix`. `secrets` are variables of
+    its process alone."""
 
     host: str
     port: int
@@ -108,6 +124,7 @@ class Dashboard(ChildProcess):
     framed_by: str = ""
     proxy: str = ""
     prefix: str = ""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     name = "dashboard"
     answers = "The dashboard answers"
     needed = True
@@ -131,7 +148,7 @@ class Dashboard(ChildProcess):
             command += ["--proxy", self.proxy]
         if self.prefix:
             command += ["--prefix", self.prefix]
-        self._process = serve(guarded(command), config.home() / "dashboard.log")
+        self._process = serve(guarded(command), config.home() / "dashboard.log", self.secrets)
 
     def wait_ready(self, ending: threading.Event) -> None:
         assert self._process is not None, "started before"

@@ -9,6 +9,7 @@ and what they did last (`Presence`); the watcher of open lines writes the notes 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import re
 import time
 from collections.abc import Coroutine, Iterable
@@ -28,12 +29,17 @@ from workshop.store.records import Attendance, Identity
 from workshop.store.store import Store
 from workshop.store.tables import INSTRUCTOR
 from workshop.web import auth
+from workshop.web.address import OWNER_HEADER
 
 LOOK = 1.0  # seconds between looks at whether somebody was logged out, by this process or another one
 LOOKUP = 600.0  # seconds after which everybody is looked up again: cookies end by themselves, too
 OUT = 4001  # code of a close after which the pages of quizzes don't come back by themselves
 IDENTITY_HEADER = "x-workshop-identity"  # to pages: the hash of the visitor's cookie
-OPEN_PATHS = ("/join", "/accessibility", "/leave", "/quiz", "/favicon.ico", "/_stcore/health")
+HUB_LOGIN = "/oauth_login"
+OPEN_PATHS = (
+    *("/join", "/accessibility", "/leave", "/quiz", "/favicon.ico", "/_stcore/health"),
+    *(HUB_LOGIN, "/oauth_callback"),
+)
 OPEN_FOLDERS = ("/assets/", "/static/")  # scripts, fonts and styles: nothing there is anybody's secret
 PLAYERS_FOLDER = "/quiz/"  # all that somebody sees who came in by the code of a quiz
 # Where pages may be shown in a frame: the door adds JupyterLab's origin to this part of a policy.
@@ -45,6 +51,7 @@ SECRETS = {
     "token": (auth.is_instructor_token, "/"),
     "ticket": (lambda store, ticket: store.take_ticket(auth.hashed(ticket)), "/session"),
 }
+UNKEPT = {"cache-control": "no-store"}  # neither an address with a secret nor the cookie
 _ROUND = re.compile(r"/quiz/[0-9]+")
 
 
@@ -124,11 +131,16 @@ def cookie_name(port: int) -> str:
 
 
 class AuthMiddleware:
-    def __init__(self, app: ASGIApp, store: Store, port: int, framed_by: str = "") -> None:
-        """`framed_by` are the origins, separated by spaces, whose pages may show the dashboard in a frame."""
+    def __init__(
+        self, app: ASGIApp, store: Store, port: int, framed_by: str = "", owner: str = "", login_page: str = "/join"
+    ) -> None:
+        """`framed_by` are the origins, separated by spaces, whose pages may show the dashboard in a frame. Whoever
+        comes with the secret `owner` in OWNER_HEADER is the instructor; "" for nobody.
+        Visitors are sent to the page `login_page`."""
         self.app = app
         self.store = store
         self.cookie = cookie_name(port)
+        self._owner, self._login_page = owner.encode(), login_page
         self._frames = " ".join([FRAMES, *framed_by.split()])
         self.visitors = Visitors(store)
 
@@ -150,7 +162,10 @@ class AuthMiddleware:
         identity = await self.visitors.identity(auth.hashed(secret)) if secret else None
         if not _may_see(identity, scope["path"]):
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
-                await RedirectResponse(_way_in(scope), 303)(scope, receive, send)
+                if self._owner and hmac.compare_digest(headers.get(OWNER_HEADER, "").encode(), self._owner):
+                    await (await self._let_in_instructor("/"))(scope, receive, send)
+                    return
+                await RedirectResponse(_way_in(scope, self._login_page), 303)(scope, receive, send)
             else:
                 await refuse(scope, receive, send, "Join the class first, at /join.")
             return
@@ -179,11 +194,13 @@ class AuthMiddleware:
         Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
         """
         good, page = SECRETS[kind]
-        unkept = {"cache-control": "no-store"}  # neither the address nor the cookie
         if not await run_in_threadpool(good, self.store, given_secret):
-            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, unkept)
+            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, UNKEPT)
+        return await self._let_in_instructor(page)
+
+    async def _let_in_instructor(self, page: str) -> Response:
         _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", INSTRUCTOR)
-        response = RedirectResponse(page, 303, unkept)
+        response = RedirectResponse(page, 303, UNKEPT)
         set_cookie(response, self.cookie, cookie)
         return response
 
@@ -240,14 +257,14 @@ def _may_see(identity: Identity | None, path: str) -> bool:
     return True
 
 
-def _way_in(scope: Scope) -> str:
+def _way_in(scope: Scope, login_page: str = "/join") -> str:
     """Where somebody comes in who may not see a page: by the class's code, or into a round by its own."""
     if _ROUND.fullmatch(scope["path"]):
         return "/quiz"
     target = scope["path"].encode(errors="replace")
     if scope["query_string"]:
         target += b"?" + scope["query_string"]  # any bytes: programs send more than browsers do
-    return "/join" if target == b"/" else f"/join?next={quote(target, safe='')}"
+    return login_page if target == b"/" else f"{login_page}?next={quote(target, safe='')}"
 
 
 WRITE_EVERY = 20.0  # seconds between writes for the same identity

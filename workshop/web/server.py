@@ -7,6 +7,7 @@ import argparse
 import gzip
 import logging
 import mimetypes
+import os
 import resource
 import sys
 from functools import cache, partial
@@ -37,8 +38,9 @@ from workshop.store.records import Artifact
 from workshop.store.sessions import recorded
 from workshop.store.store import Store
 from workshop.web import actions, address, live, templates
-from workshop.web.auth_middleware import AuthMiddleware, cookie_name
+from workshop.web.auth_middleware import HUB_LOGIN, AuthMiddleware, cookie_name
 from workshop.web.code_form import Join, log_out
+from workshop.web.hub import HubLogin
 from workshop.web.limits import LimitMiddleware
 from workshop.web.prefix import behind
 from workshop.web.quiz import routes as quiz
@@ -106,6 +108,7 @@ def build(store: Store, port: int, framed_by: str = "", prefix: str = "", proxy:
         sys.path.insert(0, str(folder))  # pages import what they share from there
     templates.mark(recorded(store.database))
     join = Route("/join", Join(store, cookie_name(port)).respond, methods=["GET", "POST"])
+    by_hub = HubLogin(store, cookie_name(port)).routes() if address.service_prefix() else []
     leave = Route("/leave", partial(log_out, store, cookie_name(port)), methods=["GET", "POST"])
     return App(
         folder / "streamlit_app.py",
@@ -113,6 +116,7 @@ def build(store: Store, port: int, framed_by: str = "", prefix: str = "", proxy:
             join,
             Route("/accessibility", lambda _: templates.page("accessibility")),
             leave,
+            *by_hub,
             *live.routes(store),
             *artifact_routes(store),
             *actions.routes(store),
@@ -122,7 +126,14 @@ def build(store: Store, port: int, framed_by: str = "", prefix: str = "", proxy:
         middleware=[
             *behind(prefix, proxy),
             Middleware(CompressedScripts, minimum_size=10_000, compresslevel=5),
-            Middleware(AuthMiddleware, store=store, port=port, framed_by=framed_by),
+            Middleware(
+                AuthMiddleware,
+                store=store,
+                port=port,
+                framed_by=framed_by,
+                owner=os.environ.get(address.OWNER, ""),
+                login_page=HUB_LOGIN if by_hub else "/join",
+            ),
             Middleware(LimitMiddleware),
         ],
     )

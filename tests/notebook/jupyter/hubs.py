@@ -22,21 +22,24 @@ from tests.support import limit, need, until
 from workshop.core.ports import free_ports
 
 PATIENCE = limit(120)  # seconds
-CONFIGURATION = """
+CLASS = """
 from workshop.notebook.jupyter import hub
 
 hub.configure(c, database={database!r}, dashboard="http://127.0.0.1:8501", memory="6G", servers=3)
+c.Authenticator.allow_all = True
+"""
+PLACES = """
 c.JupyterHub.authenticator_class = "dummy"
 c.DummyAuthenticator.password = {password!r}
-c.Authenticator.allow_all = True
 c.JupyterHub.spawner_class = "simple"
 c.SimpleLocalProcessSpawner.home_dir_template = {homes!r}
 c.JupyterHub.bind_url = "http://127.0.0.1:{public}/class/"
 c.JupyterHub.hub_bind_url = "http://127.0.0.1:{inside}"
 c.ConfigurableHTTPProxy.api_url = "http://127.0.0.1:{proxy}"
-c.JupyterHub.services = [dict(name="tests", api_token={token!r})]
+c.JupyterHub.services = [*c.JupyterHub.get("services", []), dict(name="tests", api_token={token!r})]
 scopes = ["admin:users", "admin:servers", "access:servers"]
-c.JupyterHub.load_roles = [dict(name="tests", services=["tests"], scopes=scopes)]
+roles = c.JupyterHub.get("load_roles", [])
+c.JupyterHub.load_roles = [*roles, dict(name="tests", services=["tests"], scopes=scopes)]
 """
 
 
@@ -54,7 +57,8 @@ class Hub:
     def start(self, learner: str) -> None:
         """Start a learner's server, and wait until it answers."""
         with self.client() as client:
-            client.post(f"{self.url}/hub/api/users/{learner}").raise_for_status()
+            if client.get(f"{self.url}/hub/api/users/{learner}").status_code == 404:
+                client.post(f"{self.url}/hub/api/users/{learner}").raise_for_status()
             client.post(f"{self.url}/hub/api/users/{learner}/server").raise_for_status()
             until(lambda: self._answers(client, learner), 120, f"{learner}'s server; {self.log.read_text()}")
 
@@ -94,15 +98,16 @@ class Hub:
 
 
 @contextmanager
-def hub(folder: Path, database: str) -> Iterator[Hub]:
-    """Start a hub on a store; skips (in CI: fails) where its proxy is not installed."""
+def hub(folder: Path, database: str, site: str = "", **variables: str) -> Iterator[Hub]:
+    """Start a hub on a store; skips (in CI: fails) where its proxy is not installed. `site` is a configuration in which
+    the hub is at http://127.0.0.1:8000; `variables` are the hub's."""
     proxy = "configurable-http-proxy"
     need(shutil.which(proxy), f"{proxy} (apt-get install node-configurable-http-proxy)")
     public, inside, api = free_ports(3)
     token, password, homes = secrets.token_hex(16), secrets.token_hex(8), folder / "homes"
     homes.mkdir(parents=True)
-    written = CONFIGURATION.format(
-        database=database,
+    said = site.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{public}/class")
+    written = (said or CLASS.format(database=database)) + PLACES.format(
         password=password,
         homes=str(homes / "{username}"),
         public=public,
@@ -119,7 +124,7 @@ def hub(folder: Path, database: str) -> Iterator[Hub]:
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
-            env=_environment(),
+            env=_environment() | {"CLASS_PASSWORD": password} | variables,
         )
     up = Hub(f"http://127.0.0.1:{public}/class", token, password, homes, log, process)
     try:

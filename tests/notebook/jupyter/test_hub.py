@@ -48,6 +48,20 @@ def test_what_a_site_may_say() -> None:
     assert "--MappingKernelManager.cull_idle_timeout=1800" in c.Spawner.args
 
 
+def test_the_service_stands_beside_those_of_the_site() -> None:
+    c = Config()
+    c.JupyterHub.services = [{"name": "cull"}]
+    configuration.configure(c, database="postgresql://db/workshop", service=["--ranks", "3", "--port", "8777"])
+    names = [service["name"] for service in c.JupyterHub.services]
+    ours = c.JupyterHub.services[-1]
+    assert (names, ours["url"]) == (["cull", "workshop"], "http://127.0.0.1:8777")
+    assert ours["environment"]["WORKSHOP_DATABASE_URL"] == "postgresql://db/workshop"
+    assert "access:services!service=workshop" in c.JupyterHub.load_roles[0]["scopes"]
+    without = Config()
+    configuration.configure(without, database="postgresql://db/workshop")
+    assert "services" not in without.JupyterHub and "load_roles" not in without.JupyterHub
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -25,6 +25,7 @@ from workshop.course import copies
 from workshop.mpi import openmpi
 
 DASHBOARD = "WORKSHOP_DASHBOARD"  # its address, without any token
+UP = "from workshop.cli import main; main()"  # the command line as a program of Python: that room is above this one
 EXTENSIONS = Path(__file__).parent / "labextensions"
 HEARTBEAT = 500  # milliseconds; engines of the panel count as registered after one
 SHUTDOWN = 2.0  # seconds that a kernel has to end by itself
@@ -96,6 +97,7 @@ def server(base: Path, root: Path) -> dict[str, Any]:
                 "ipyparallel": True,
                 "jupyterlab_jupytext": False,
                 "jupyter_lsp": False,
+                "jupyter_server_proxy": False,  # it would open every port of the machine
                 "notebook_shim": False,
             },
         },
@@ -115,6 +117,7 @@ def server(base: Path, root: Path) -> dict[str, Any]:
 # Extensions of the page that are left out: their part of the server is missing, or nothing can be installed here.
 LEFT_OUT = (
     "jupyterlab-jupytext",
+    "@jupyterhub/jupyter-server-proxy",
     "@jupyterlab/lsp-extension",
     "@jupyterlab/notebook-extension:language-server",
     "@jupyterlab/fileeditor-extension:language-server",
