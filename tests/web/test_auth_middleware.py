@@ -147,6 +147,19 @@ def test_origins_and_ways_on_that_are_no_addresses(dashboard: Dashboard) -> None
     assert dashboard.stranger().post("/join", form).headers["location"] == "/"
 
 
+def test_a_form_may_bring_the_token(dashboard: Dashboard) -> None:
+    visitor = dashboard.stranger()
+    answer = visitor.post("/join", {"token": dashboard.token})
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    identity = dashboard.store.identity(hashed(visitor.cookie.partition("=")[2]))
+    assert identity is not None and identity.role == "instructor"
+    eve = dashboard.stranger()
+    assert eve.post("/join", {"token": dashboard.token}, Origin="http://evil.example").status == 403
+    wrong = eve.post("/join", {"token": "guess"})
+    assert "set-cookie" not in wrong.headers
+    assert "not valid any more" in eve.get(wrong.headers["location"]).text
+
+
 def test_a_ticket_is_worth_one_visit_soon(dashboard: Dashboard) -> None:
     ticket = new_ticket(dashboard.store)
     visitor = dashboard.stranger()

@@ -144,7 +144,7 @@ class AuthMiddleware:
         if scope["type"] == "http":
             send = _with_security_headers(send, self._frames)
             if (secret_in_address := _secret_in_address(scope)) is not None:
-                await (await self._exchange(*secret_in_address))(scope, receive, send)
+                await (await exchange(self.store, self.cookie, *secret_in_address))(scope, receive, send)
                 return
         secret = HTTPConnection(scope).cookies.get(self.cookie)
         identity = await self.visitors.identity(auth.hashed(secret)) if secret else None
@@ -173,19 +173,20 @@ class AuthMiddleware:
             headers.append((name, auth.hashed(secret).encode()))
         return {**scope, "headers": headers, "state": {**scope.get("state", {}), "identity": identity}}
 
-    async def _exchange(self, kind: str, given_secret: str) -> Response:
-        """A token or a ticket for a cookie; the address that the browser shows and remembers afterwards has neither.
 
-        Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
-        """
-        good, page = SECRETS[kind]
-        unkept = {"cache-control": "no-store"}  # neither the address nor the cookie
-        if not await run_in_threadpool(good, self.store, given_secret):
-            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, unkept)
-        _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", INSTRUCTOR)
-        response = RedirectResponse(page, 303, unkept)
-        set_cookie(response, self.cookie, cookie)
-        return response
+async def exchange(store: Store, cookie: str, kind: str, secret: str) -> Response:
+    """A token or a ticket for a cookie; the address that the browser shows and remembers afterwards has neither.
+
+    Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
+    """
+    good, page = SECRETS[kind]
+    unkept = {"cache-control": "no-store"}  # neither the address nor the cookie
+    if not await run_in_threadpool(good, store, secret):
+        return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, unkept)
+    _, new_secret = await run_in_threadpool(auth.let_in, store, "instructor", INSTRUCTOR)
+    response = RedirectResponse(page, 303, unkept)
+    set_cookie(response, cookie, new_secret)
+    return response
 
 
 async def refuse(
