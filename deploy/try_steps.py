@@ -1,7 +1,7 @@
 """Runs each step of deploy/Containerfile without an engine for containers: in root file systems that begin as a clean
 Debian, in a user namespace. `python deploy/try_steps.py BASE.tar FOLDER`; BASE.tar comes from `mmdebstrap
 --variant=minbase bookworm BASE.tar`. FROM, COPY, ENV, WORKDIR, USER and RUN are obeyed. The base image, layers and the
-network of containers are not tried, and of CMD and HEALTHCHECK only that `workshop doctor` answers to the image's user.
+network of containers are not tried, nor CMD and HEALTHCHECK; at the end the image's user starts a run of two ranks.
 """
 
 from __future__ import annotations
@@ -48,9 +48,11 @@ def copied(source: Path, target: Path) -> None:
 
 def begin(folder: Path) -> None:
     """What an engine gives each container: devices, processes, names of hosts; and this machine's certificates."""
-    (folder / "dev").mkdir(exist_ok=True)
-    subprocess.run(["mount", "--rbind", "/dev", str(folder / "dev")], check=True)
-    subprocess.run(["mount", "--rbind", "/proc", str(folder / "proc")], check=True)
+    for name in ("dev", "sys"):
+        (folder / name).mkdir(exist_ok=True)
+        subprocess.run(["mount", "--rbind", f"/{name}", str(folder / name)], check=True)
+    # Of this namespace's processes: MPI binds ranks by what it reads there.
+    subprocess.run(["mount", "-t", "proc", "proc", str(folder / "proc")], check=True)
     for name in ("/etc/resolv.conf", "/etc/hosts", CERTIFICATES):
         target = folder / name[1:]
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -74,7 +76,15 @@ def steps(base: Path, folder: Path) -> None:
             stages[own] = stage
             stage.folder.mkdir(parents=True)
             if parent:
-                words = ["--one-file-system", "--exclude=./dev/*", "--exclude=./proc/*", "-cf", "-", "."]
+                words = [
+                    "--one-file-system",
+                    "--exclude=./dev/*",
+                    "--exclude=./proc/*",
+                    "--exclude=./sys/*",
+                    "-cf",
+                    "-",
+                    ".",
+                ]
                 with subprocess.Popen(["tar", "-C", parent.folder, *words], stdout=subprocess.PIPE) as made:
                     subprocess.run(["tar", "-C", stage.folder, "-xpf", "-"], stdin=made.stdout, check=True)
             else:
@@ -95,7 +105,7 @@ def steps(base: Path, folder: Path) -> None:
             stage.user = rest
         elif name == "RUN":
             stage.run(rest)
-    stage.run("workshop doctor")
+    stage.run("workshop run kmeans --ranks 2")
 
 
 if __name__ == "__main__":
