@@ -147,6 +147,16 @@ def test_origins_and_ways_on_that_are_no_addresses(dashboard: Dashboard) -> None
     assert dashboard.stranger().post("/join", form).headers["location"] == "/"
 
 
+def test_a_form_may_bring_the_token(dashboard: Dashboard) -> None:
+    visitor = dashboard.stranger()
+    answer = visitor.post("/join", {"token": dashboard.token})
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    identity = dashboard.store.identity(hashed(visitor.cookie.partition("=")[2]))
+    assert identity is not None and identity.role == "instructor"
+    wrong = dashboard.stranger().post("/join", {"token": "guess"})
+    assert wrong.headers["location"] == "/join?wrong=token" and "set-cookie" not in wrong.headers
+
+
 def test_a_ticket_is_worth_one_visit_soon(dashboard: Dashboard) -> None:
     ticket = new_ticket(dashboard.store)
     visitor = dashboard.stranger()

@@ -73,6 +73,20 @@ def test_only_the_proxy_tells_another_prefix(proxy: str, peer: str, header: str,
     assert told["base"] == f"http://host{expected}"
 
 
+@pytest.mark.parametrize(
+    ("peer", "header", "expected"),
+    [
+        ("127.0.0.1", "lab.example.org", "lab.example.org"),
+        ("127.0.0.1", "evil.example, lab.example.org", "lab.example.org"),
+        ("127.0.0.1", "", "host"),
+        ("10.0.0.9", "evil.example", "host"),
+    ],
+)
+def test_only_the_proxy_tells_another_host(peer: str, header: str, expected: str) -> None:
+    told = client(proxy="127.0.0.1", peer=peer).get("/run", headers={"x-forwarded-host": header}).json()
+    assert told["base"] == f"http://{expected}{PREFIX}"
+
+
 @pytest.mark.parametrize("text", ["node/n1", "//host/x", "/a b", "/a/../b", "/a?b", "https://h/x", "/a\n"])
 def test_what_is_no_prefix(text: str) -> None:
     with pytest.raises(BadInput, match="it should begin with a slash"):

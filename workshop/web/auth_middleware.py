@@ -156,14 +156,14 @@ class AuthMiddleware:
         if scope["type"] == "http":
             send = _with_security_headers(send, self._frames)
             if (secret_in_address := _secret_in_address(scope)) is not None:
-                await (await self._exchange(*secret_in_address))(scope, receive, send)
+                await (await exchange(self.store, self.cookie, *secret_in_address))(scope, receive, send)
                 return
         secret = HTTPConnection(scope).cookies.get(self.cookie)
         identity = await self.visitors.identity(auth.hashed(secret)) if secret else None
         if not _may_see(identity, scope["path"]):
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
                 if self._owner and hmac.compare_digest(headers.get(OWNER_HEADER, "").encode(), self._owner):
-                    await (await self._let_in_instructor("/"))(scope, receive, send)
+                    await (await let_in_instructor(self.store, self.cookie, "/"))(scope, receive, send)
                     return
                 await RedirectResponse(_way_in(scope, self._login_page), 303)(scope, receive, send)
             else:
@@ -188,21 +188,24 @@ class AuthMiddleware:
             headers.append((name, auth.hashed(secret).encode()))
         return {**scope, "headers": headers, "state": {**scope.get("state", {}), "identity": identity}}
 
-    async def _exchange(self, kind: str, given_secret: str) -> Response:
-        """A token or a ticket for a cookie; the address that the browser shows and remembers afterwards has neither.
 
-        Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
-        """
-        good, page = SECRETS[kind]
-        if not await run_in_threadpool(good, self.store, given_secret):
-            return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, UNKEPT)
-        return await self._let_in_instructor(page)
+async def exchange(store: Store, cookie: str, kind: str, secret: str) -> Response:
+    """A token or a ticket for a cookie; the address that the browser shows and remembers afterwards has neither.
 
-    async def _let_in_instructor(self, page: str) -> Response:
-        _, cookie = await run_in_threadpool(auth.let_in, self.store, "instructor", INSTRUCTOR)
-        response = RedirectResponse(page, 303, UNKEPT)
-        set_cookie(response, self.cookie, cookie)
-        return response
+    Nobody has to wait here: 192 bits can't be guessed, and others' wrong codes must not keep the instructor out.
+    """
+    good, page = SECRETS[kind]
+    if not await run_in_threadpool(good, store, secret):
+        return RedirectResponse("/join?" + urlencode({"wrong": kind}), 303, UNKEPT)
+    return await let_in_instructor(store, cookie, page)
+
+
+async def let_in_instructor(store: Store, cookie: str, page: str) -> Response:
+    """Let the instructor in, and lead to a page; `cookie` is the cookie's name."""
+    _, secret = await run_in_threadpool(auth.let_in, store, "instructor", INSTRUCTOR)
+    response = RedirectResponse(page, 303, UNKEPT)
+    set_cookie(response, cookie, secret)
+    return response
 
 
 async def refuse(

@@ -16,7 +16,7 @@ from workshop.core.errors import BadInput
 from workshop.store.identities import LONGEST_NICKNAME, checked_nickname
 from workshop.store.store import Store
 from workshop.web import auth, limits, templates
-from workshop.web.auth_middleware import set_cookie
+from workshop.web.auth_middleware import exchange, set_cookie
 from workshop.web.prefix import base
 
 
@@ -38,6 +38,10 @@ class CodeForm(ABC):
     async def let_in(self, request: Request, place: Any, nickname: str, form: Mapping[str, str]) -> Response:
         """Let somebody in whose code and nickname are right."""
 
+    async def instructor(self, form: Mapping[str, str]) -> Response | None:
+        """The answer to an instructor, who needs no code; None for all others."""
+        return None
+
     async def respond(self, request: Request) -> Response:
         if request.method == "POST":
             return await self._enter(request)
@@ -52,6 +56,8 @@ class CodeForm(ABC):
             form = await limits.form(request)
         except BadInput as error:
             return self.page(request, str(error), {}, 413)
+        if (answer := await self.instructor(form)) is not None:
+            return answer
         place = await self.find(form.get("code", ""))
         if not place:
             identity = request.state.identity
@@ -91,13 +97,17 @@ WRONG = {
 
 
 class Join(CodeForm):
-    """Into the class, or in one sentence why not."""
+    """Into the class, or in one sentence why not. A form may bring the instructor's token, where a web server in front
+    of the dashboard logs addresses (Open OnDemand's)."""
 
     template = "join"
     wrong_code = "That is not this class's code; it has 6 letters and digits and is on the instructor's screen."
 
     async def find(self, code: str) -> bool:
         return await run_in_threadpool(auth.is_class_code, self.store, code)
+
+    async def instructor(self, form: Mapping[str, str]) -> Response | None:
+        return await exchange(self.store, self.cookie, "token", form["token"]) if "token" in form else None
 
     async def let_in(self, request: Request, place: Any, nickname: str, form: Mapping[str, str]) -> Response:
         former_secret = self.secret(request)

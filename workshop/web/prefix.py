@@ -3,7 +3,8 @@ JupyterHub.
 
 Our pages, scripts and answers name each other by addresses that are relative to the page that names them, and a cookie
 holds for the folder of the page that sets it. So a proxy that strips the prefix needs to tell us nothing, and one that
-passes the whole path needs `--prefix`, or tells the prefix in X-Forwarded-Prefix.
+passes the whole path needs `--prefix`, or tells the prefix in X-Forwarded-Prefix. One that sends its own name for us
+as Host tells the visitor's in X-Forwarded-Host, as Open OnDemand's Apache does.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def base(request: Request) -> str:
 
 
 class PrefixMiddleware:
-    """Takes the prefix from paths, and makes the addresses of redirects relative. The header X-Forwarded-Prefix counts
-    where it comes from `proxy`, an address; else the prefix is `prefix`."""
+    """Takes the prefix from paths, and makes the addresses of redirects relative. The headers X-Forwarded-Prefix and
+    X-Forwarded-Host count where they come from `proxy`, an address; else the prefix is `prefix`, and Host stays."""
 
     def __init__(self, app: ASGIApp, prefix: str = "", proxy: str = "") -> None:
         self.app, self.prefix, self.proxy = app, checked(prefix), proxy
@@ -62,6 +63,10 @@ class PrefixMiddleware:
             await self.app(scope, receive, send)
             return
         path, prefix = scope["path"], self._prefix(scope)
+        hosts = self._header_of_proxy(scope, "x-forwarded-host")
+        if host := hosts.rpartition(",")[2].strip():  # the proxy adds its own to what others sent
+            headers = [pair for pair in scope["headers"] if pair[0].lower() != b"host"]
+            scope = {**scope, "headers": [*headers, (b"host", host.encode("latin-1"))]}
         if prefix and path == prefix:  # relative addresses need the slash at its end
             query = scope["query_string"].decode("latin-1")
             address = f"{prefix.rpartition('/')[2]}/{'?' if query else ''}{query}"
@@ -84,11 +89,14 @@ class PrefixMiddleware:
 
         await self.app(scope, receive, relative)
 
-    def _prefix(self, scope: Scope) -> str:
+    def _header_of_proxy(self, scope: Scope, header: str) -> str:
+        """What the proxy tells in a header; "" from anybody else."""
         client = scope.get("client")
-        if not self.proxy or client is None or client[0] != self.proxy:
-            return self.prefix
+        from_proxy = self.proxy and client is not None and client[0] == self.proxy
+        return Headers(scope=scope).get(header, "") if from_proxy else ""
+
+    def _prefix(self, scope: Scope) -> str:
         try:
-            return checked(Headers(scope=scope).get("x-forwarded-prefix", "")) or self.prefix
+            return checked(self._header_of_proxy(scope, "x-forwarded-prefix")) or self.prefix
         except BadInput:
             return self.prefix
