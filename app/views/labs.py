@@ -5,7 +5,6 @@ section, `?lab=pipelines&further=hybrid` to a further notebook of a lab, `?show=
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 import streamlit as st
@@ -25,6 +24,7 @@ from workshop.store.records import Identity, RunRecord, SessionRecord
 from workshop.study.guided.kind import NumberGuess
 from workshop.web import actions, auth_middleware
 from workshop.web.pages import blocks, frame, learner_home, predictions
+from workshop.web.templates import render
 
 LANGUAGES = {".py": "python", ".yaml": "yaml"}  # of files, by their endings
 ABREAST = 2  # cards
@@ -196,7 +196,8 @@ def _section(folder: Path, lab: LabDescription, name: str, place: int, identity:
     section = sections[place]
     st.subheader(frame.plain(section.title.partition(". ")[2]), anchor=False)
     # The script scrolling.js goes to the top when data-place changes.
-    st.html(f'<div data-place="{lab.number}-{name}-{place}">{place + 1} of {len(sections)}</div>')
+    section_place = f"{lab.number}-{name}-{place}"
+    st.html(render("dashboard/section_number", place=section_place, number=place + 1, sections=len(sections)))
     session = frame.choose_session()
     for number, cell in enumerate(section.cells):
         _cell(cell, f"{folder.name}-{name}-{place}-{number}", folder.name, lab, session, identity)
@@ -254,7 +255,7 @@ def _drawing(cell: LabCell) -> None:
     if path is None:
         raise BadInput(f"The drawing {cell.drawing} is missing; it should stand beside the lab's notebook.")
     picture = pictures.load(path.parent, Picture(file=path.name, alt=cell.text or path.name))
-    st.html(f'<img src="{picture.uri}" alt="{escape(cell.text)}" style="max-width: 100%; background: white">')
+    st.html(render("dashboard/drawing", uri=picture.uri, text=cell.text))
 
 
 def _prediction(name: str, lab_name: str, lab: LabDescription, identity: Identity) -> None:
