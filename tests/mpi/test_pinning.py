@@ -150,7 +150,7 @@ def test_every_rank_has_a_place_and_cores_are_shared_only_where_they_must(shape)
         ("2x4", 2, {"I_MPI_PIN_DOMAIN": "[f,f0]"}, "2 hexadecimal masks of the host"),
         ("2x4", 3, {"I_MPI_PIN_DOMAIN": "[0xf,0xf0]"}, "3 hexadecimal masks"),
         ("2x4", 2, {"I_MPI_PIN_DOMAIN": "[0xf,0xf00]"}, "2 hexadecimal masks"),
-        ("2x4", 2, {"I_MPI_PIN_DOMAIN": "4:compact"}, "a layout can behind auto alone"),
+        ("2x4", 2, {"I_MPI_PIN_DOMAIN": "4:compact"}, "a layout can only follow auto"),
         ("2x4", 2, {"I_MPI_PIN_DOMAIN": "board"}, "should be core, socket"),
         ("2x4", 2, {"I_MPI_PIN_ORDER": "range"}, "should be bunch, compact"),
         ("2x4", 2, {"I_MPI_PIN_DOMAIN": "numa", "I_MPI_PIN_ORDER": "spread"}, "cores, not NUMA nodes"),

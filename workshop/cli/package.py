@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -38,7 +39,10 @@ def explain(name: str, path: Sequence[str] = sys.path) -> list[Check]:
     if not name.isidentifier():
         raise BadInput(f"{name!r} is no name that Python can import; it should be one such as tensorflow.")
     distributions = sorted(set(metadata.packages_distributions().get(name, [])))
-    spec = find_spec(name)
+    try:
+        spec = find_spec(name)
+    except ValueError:  # of __main__, and of modules that a program has made
+        spec = None
     if spec is None:
         fix = f"Install the distribution that brings it into this environment, {sys.prefix}."
         return [Check(name, False, f"Python {sys.version.split()[0]} finds no package of this name", fix)]
@@ -72,9 +76,10 @@ def _place(name: str, folder: Path, path: Sequence[str]) -> Check:
 def _libraries(folder: Path) -> Check:
     """The libraries that `ldd` does not find."""
     files = [*folder.rglob("*.so"), *folder.rglob("*.so.*")] if folder.is_dir() else []
+    files = [folder] if folder.suffix == ".so" else files
     largest = sorted(files, key=lambda file: -file.stat().st_size)[:LIBRARIES]
     missing: dict[str, str] = {}
-    for file in largest:
+    for file in largest if shutil.which("ldd") else []:
         linked = subprocess.run(["ldd", file], capture_output=True, text=True, errors="replace", check=False)
         for line in linked.stdout.splitlines():
             if line.endswith("not found"):
@@ -106,7 +111,10 @@ def _trial(name: str) -> Check:
     if ended.returncode != 0:
         last = (ended.stderr.strip().splitlines() or [f"exit code {ended.returncode}"])[-1]
         return Check("Import", False, last, "Mend what this error names, or install the package again.")
-    return Check("Import", True, _about(json.loads(ended.stdout.splitlines()[-1])))
+    try:
+        return Check("Import", True, _about(json.loads(ended.stdout.splitlines()[-1])))
+    except (IndexError, ValueError):
+        return Check("Import", False, "it ends the program that imports it", "Look at the package's own first lines.")
 
 
 def _about(about: dict[str, Any]) -> str:

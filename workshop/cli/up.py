@@ -186,8 +186,8 @@ def keep_up(
     for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signal_number, lambda *_: supervisor.ending.set())
     try:
+        token, code = new_secrets(store)  # before anybody comes in: it logs everybody out
         supervisor.start()
-        token, code = new_secrets(store)
         links = {"instructor": f"{dashboard.url}/?token={token}", "learners": f"{dashboard.url}/join?code={code}"}
         if jupyter is not None and jupyter.alive():
             links["jupyterlab"] = jupyter.link

@@ -70,17 +70,20 @@ def read_profile() -> Profile:
 
 @cache
 def loaded(modules: tuple[str, ...]) -> dict[str, str]:
-    """The variables that a login shell has with these modules and not without. Raises BadInput with the shell's words
-    where one can't be loaded."""
+    """The variables of a login shell with these modules that differ from this process's. Raises BadInput with the
+    shell's words where one can't be loaded."""
     if not modules:
         return {}
-    script = f"module load {shlex.join(modules)} >&2 && env -0"
+    script = f"module load {shlex.join(modules)} >&2 && printf '\\0' && env -0"
     try:
-        done = subprocess.run(["bash", "-lc", script], capture_output=True, text=True, timeout=LOADED)
+        done = subprocess.run(
+            ["bash", "-lc", script], capture_output=True, text=True, errors="surrogateescape", timeout=LOADED
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"The modules {', '.join(modules)} of the centre's profile can't be loaded: {error}.") from None
     if done.returncode:
         message = done.stderr.strip().splitlines()[-1:] or ["no reason was given"]
         raise BadInput(f"The modules {', '.join(modules)} of the centre's profile can't be loaded: {message[0]}")
     pairs = (line.partition("=") for line in done.stdout.split("\0") if "=" in line)
-    return {name: value for name, _, value in pairs if os.environ.get(name) != value}
+    shells_own = ("_", "PWD", "OLDPWD", "SHLVL")
+    return {name: value for name, _, value in pairs if os.environ.get(name) != value and name not in shells_own}

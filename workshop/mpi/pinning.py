@@ -66,7 +66,9 @@ def _domains(
     if order not in _ORDERS:  # the launcher takes `range` for bunch, the reference doesn't
         raise BadInput(f"I_MPI_PIN_ORDER={order[:40]} can't be drawn; it should be {words.listed(_ORDERS, 'or')}.")
     if colon and (shape != "auto" or layout not in _LAYOUTS):
-        raise BadInput(f"I_MPI_PIN_DOMAIN={domain[:40]} can't be drawn: a layout can behind auto alone.")
+        raise BadInput(
+            f"I_MPI_PIN_DOMAIN={domain[:40]} can't be drawn: a layout can only follow auto, as in auto:scatter."
+        )
     order = _LAYOUTS[layout] if colon else order
     size = threads if shape == "omp" else positive(shape)
     if size is None and shape not in ("auto", "node", *_OBJECTS):

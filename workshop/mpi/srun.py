@@ -21,7 +21,7 @@ _SIGNALS = {"Killed": 9, "Segmentation fault": 11, "Aborted": 6}
 
 def check(options: Sequence[str]) -> None:
     """Raises BadInput where the options that were named with srun name no plugin: every rank would be alone."""
-    if not any(word.startswith(PLUGINS) for word in options):
+    if not any(plugin in " ".join(options).replace("--mpi ", "--mpi=") for plugin in PLUGINS):
         raise BadInput(
             "The launcher srun is named without a plugin for MPI, so every rank would be alone; it should be like srun "
             "--mpi=pmix (for Open MPI), --mpi=pmi2 (for MPICH) or --mpi=cray_shasta; `srun --mpi=list` lists them."

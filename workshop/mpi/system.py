@@ -181,7 +181,10 @@ def on_path() -> list[str]:
 def _launcher() -> list[str]:
     """The launcher's path and the options that were named with it. Raises BadInput."""
     if command := named("launcher"):
-        program, *options = shlex.split(command)
+        try:
+            program, *options = shlex.split(command)
+        except ValueError as error:
+            raise _wrong(f"The launcher {command!r} can't be read ({error})", "launcher") from None
         if path := shutil.which(program, path=_path()):
             return [path, *options]
         raise _wrong(f"The launcher {program} is not a program on PATH", "launcher")
@@ -229,7 +232,7 @@ def _abi(library: Path) -> tuple[str, str]:
     output = _output([sys.executable, "-P", "-c", PROBE], _loads(library))
     with suppress(ValueError):
         abi, version_words, files = json.loads(output)
-        if abi in ABIS and files == [str(library.resolve())]:
+        if abi in ABIS and str(library.resolve()) in files:
             return abi, version_words
     builds = "Open MPI 4 and 5 (libmpi.so.40) and of MPICH (libmpi.so.12)"
     raise _wrong(f"mpi4py has builds for the ABIs of {builds}, not for that of {library}", "library")

@@ -163,7 +163,11 @@ class AuthMiddleware:
         if not _may_see(identity, scope["path"]):
             if scope["type"] == "http" and scope["method"] == "GET" and "text/html" in headers.get("accept", ""):
                 if self._owner and hmac.compare_digest(headers.get(OWNER_HEADER, "").encode(), self._owner):
-                    await (await let_in_instructor(self.store, self.cookie, "/"))(scope, receive, send)
+                    here = scope["path"] == "/"  # a cookie holds for the folder of the page that sets it
+                    answer = (
+                        await let_in_instructor(self.store, self.cookie, "/") if here else RedirectResponse("/", 303)
+                    )
+                    await answer(scope, receive, send)
                     return
                 await RedirectResponse(_way_in(scope, self._login_page), 303)(scope, receive, send)
             else:

@@ -90,7 +90,7 @@ class CodeForm(ABC):
 
 
 WRONG = {
-    "token": "That instructor link is not valid any more; use the newest one.",
+    "token": "That way in for the instructor is not valid any more; use the newest link, or the newest job's button.",
     "ticket": "The dashboard could not let you in from there; open it again.",
     "out": "The instructor has ended your session.",
 }  # what the form says to who was sent here, by the reason in the address

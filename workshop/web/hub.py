@@ -40,7 +40,7 @@ class HubLogin:
             words = "JupyterHub is not installed where its service runs; install jupyterhub into this environment."
             raise WorkshopError(words) from None
         self._oauth: Any = HubOAuth()
-        self._store, self._cookie, self._state = store, cookie, f"{cookie}_state"
+        self._store, self._cookie = store, cookie
 
     def routes(self) -> list[Route]:
         return [Route(HUB_LOGIN, self.send), Route("/oauth_callback", self.receive)]
@@ -54,7 +54,9 @@ class HubLogin:
         if address.startswith("/"):  # of this host, but outside of our prefix
             address = f"//{request.url.netloc}{address}"
         response = RedirectResponse(address, 303, UNKEPT)
-        response.set_cookie(self._state, state, max_age=STATE_SECONDS, httponly=True, samesite="lax", path=None)
+        response.set_cookie(
+            self._state_name(state), state, max_age=STATE_SECONDS, httponly=True, samesite="lax", path=None
+        )
         return response
 
     async def receive(self, request: Request) -> Response:
@@ -62,7 +64,7 @@ class HubLogin:
         from tornado.web import HTTPError
 
         state, code = request.query_params.get("state", ""), request.query_params.get("code", "")
-        sent_state = request.cookies.get(self._state, "")
+        sent_state = request.cookies.get(self._state_name(state), "")
         if not code or not sent_state or not hmac.compare_digest(state.encode(), sent_state.encode()):
             return _refused("This is not the answer to a login of this browser; come in again.")
         page, verifier = self._oauth.get_next_url(state), self._oauth.get_code_verifier(state)
@@ -82,8 +84,12 @@ class HubLogin:
             return _refused(str(error))
         response = RedirectResponse(local(page), 303, UNKEPT)
         set_cookie(response, self._cookie, secret)
-        response.set_cookie(self._state, max_age=0, path=None)
+        response.set_cookie(self._state_name(state), max_age=0, path=None)
         return response
+
+    def _state_name(self, state: str) -> str:
+        """The name of a state's cookie: several tabs may log in at once."""
+        return f"{self._cookie}_state_{auth.hashed(state)[:8]}"
 
     def _let_in(self, account: str, admin: bool) -> str:
         """The secret of a new cookie. Raises BadInput where the name can't be shown, or the class is closed."""

@@ -30,7 +30,9 @@ def checked(prefix: str) -> str:
     """A prefix without its last slash; "" for none. Raises BadInput."""
     plain = prefix.rstrip("/")
     if plain and (not _PREFIX.fullmatch(plain) or {".", ".."} & set(plain.split("/"))):
-        raise BadInput(f"--prefix is {prefix[:80]!r}; it should begin with a slash and have names, as /node/n1/8501.")
+        raise BadInput(
+            f"--prefix is {prefix[:80]!r}; it should be a path like /node/n1/8501, of letters, digits and . _ ~ @ + -"
+        )
     return plain
 
 
@@ -67,10 +69,15 @@ class PrefixMiddleware:
         if host := hosts.rpartition(",")[2].strip():  # the proxy adds its own to what others sent
             headers = [pair for pair in scope["headers"] if pair[0].lower() != b"host"]
             scope = {**scope, "headers": [*headers, (b"host", host.encode("latin-1"))]}
+        schemes = self._header_of_proxy(scope, "x-forwarded-proto")  # the browser's is first
+        if schemes.partition(",")[0].strip() == "https":
+            scope = {**scope, "scheme": {"http": "https", "websocket": "wss"}[scope["type"]]}
         if prefix and path == prefix:  # relative addresses need the slash at its end
             query = scope["query_string"].decode("latin-1")
             address = f"{prefix.rpartition('/')[2]}/{'?' if query else ''}{query}"
-            await RedirectResponse(address, 308)(scope, receive, send)
+            await RedirectResponse(address, 307, {"cache-control": "no-store"})(
+                scope, receive, send
+            )  # it may hold a token
             return
         if prefix and path.startswith(f"{prefix}/"):
             path = path[len(prefix) :]

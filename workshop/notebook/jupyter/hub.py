@@ -87,7 +87,8 @@ def configure(
 
 def _serve(c: Any, options: Sequence[str], variables: Mapping[str, str]) -> None:
     """Add the service, and let every account open it. The site may have services and roles of its own."""
-    port = next((value for name, value in pairwise(options) if name == "--port"), "8501")
+    words = [word for option in options for word in option.split("=", 1)]  # also --port=8600
+    port = next((value for name, value in pairwise(words) if name == "--port"), "8501")
     class_variables = {name: value for name, value in os.environ.items() if name.startswith("WORKSHOP_")}
     up = ["-P", "-c", UP, "up", "--no-lab", "--proxy", "127.0.0.1", *options]
     service = {
@@ -98,8 +99,12 @@ def _serve(c: Any, options: Sequence[str], variables: Mapping[str, str]) -> None
         "oauth_no_confirm": True,
     }
     role = {"name": "user", "scopes": ["self", f"access:services!service={SERVICE}"]}
-    c.JupyterHub.services = [*c.JupyterHub.get("services", []), service]
-    c.JupyterHub.load_roles = [*c.JupyterHub.get("load_roles", []), role]
+    for name, added in (("services", service), ("load_roles", role)):
+        present = c.JupyterHub.get(name, [])
+        if isinstance(present, list):
+            c.JupyterHub[name] = [*present, added]
+        else:  # what a site has appended to a list that isn't there yet
+            present.append(added)
 
 
 def main() -> None:
