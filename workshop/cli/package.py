@@ -1,4 +1,4 @@
-"""What Python imports under a name: `workshop doctor --explain tensorflow`."""
+"""The package that Python imports under a name: `workshop doctor --explain tensorflow`."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ print(json.dumps(about, default=str))
 
 
 def explain(name: str, path: Sequence[str] = sys.path) -> list[Check]:
-    """What Python imports under `name`: the distributions that bring it, its place, the libraries that it links, and a
-    trial. `path` are the folders in which a script would look, after its own folder. Raises BadInput for a name that is
+    """The package that Python imports under `name`: the distributions that bring it, its place, the libraries that it
+    links, and a trial. `path` are the folders in which a script would look, after its own folder. Raises BadInput for a name that is
     no package's."""
     if not name.isidentifier():
         raise BadInput(f"{name!r} is no name that Python can import; it should be one such as tensorflow.")

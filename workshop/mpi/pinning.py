@@ -2,7 +2,7 @@
 
 Source: Intel MPI Library Developer Reference for Linux, 2021: "Process Pinning", "Environment Variables for Process
 Pinning", "Interoperability with OpenMP API". How remainders are shared out is not written there; tests compare it with
-the launcher of version 2021.18. What the launcher does otherwise than the reference says is refused, not drawn.
+the launcher of version 2021.18. A line that the launcher treats otherwise than the reference is refused, not drawn.
 """
 
 from __future__ import annotations

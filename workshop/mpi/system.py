@@ -252,7 +252,7 @@ def _loads(library: Path) -> dict[str, str]:
 
 
 def _output(command: list[str], variables: Mapping[str, str]) -> str:
-    """What a program prints that answers at once; "" where it doesn't."""
+    """The output of a program that answers at once; "" where it doesn't."""
     environment = own_environment() | _modules() | dict(variables)
     with suppress(OSError, subprocess.TimeoutExpired):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, env=environment, timeout=ANSWER)

@@ -105,7 +105,7 @@ def service_prefix() -> str:
 
 
 def secrets_of_environment() -> dict[str, str]:
-    """What this process's environment holds for the dashboard alone; children of other kinds don't get it any more."""
+    """The variables that are for the dashboard alone; they leave this process's environment, so other children lack them."""
     return {name: os.environ.pop(name) for name in list(os.environ) if name == OWNER or name.startswith(HUB)}
 
 

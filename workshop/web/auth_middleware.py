@@ -134,9 +134,9 @@ class AuthMiddleware:
     def __init__(
         self, app: ASGIApp, store: Store, port: int, framed_by: str = "", owner: str = "", login_page: str = "/join"
     ) -> None:
-        """`framed_by` are the origins, separated by spaces, whose pages may show the dashboard in a frame. Whoever
-        comes with the secret `owner` in OWNER_HEADER is the instructor; "" for nobody.
-        Visitors are sent to the page `login_page`."""
+        """`framed_by` are the origins, separated by spaces, whose pages may show the dashboard in a frame. A visitor
+        with the secret `owner` in OWNER_HEADER is the instructor; with "" nobody is. Other visitors are sent to the
+        page `login_page`."""
         self.app = app
         self.store = store
         self.cookie = cookie_name(port)

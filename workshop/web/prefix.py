@@ -42,8 +42,8 @@ def root() -> str:
 
 
 def behind(prefix: str, proxy: str) -> list[Middleware]:
-    """What takes the prefix away, and believes `proxy` from where requests come; without one, anybody who reaches
-    loopback could come from as many addresses as they like."""
+    """The middlewares that take the prefix away, and believe `proxy` from where requests come. Without a proxy, anybody
+    who reaches loopback could come from as many addresses as they like."""
     believed = [Middleware(ProxyHeadersMiddleware, trusted_hosts=proxy)] if proxy else []
     return [Middleware(PrefixMiddleware, prefix=prefix, proxy=proxy), *believed]
 
@@ -54,8 +54,8 @@ def base(request: Request) -> str:
 
 
 class PrefixMiddleware:
-    """Takes the prefix from paths, and makes the addresses of redirects relative. The headers X-Forwarded-Prefix and
-    X-Forwarded-Host count where they come from `proxy`, an address; else the prefix is `prefix`, and Host stays."""
+    """Takes the prefix from paths, and makes the addresses of redirects relative. The headers X-Forwarded-Prefix, -Host
+    and -Proto count where they come from `proxy`, an address; else the prefix is `prefix`, and the rest stays."""
 
     def __init__(self, app: ASGIApp, prefix: str = "", proxy: str = "") -> None:
         self.app, self.prefix, self.proxy = app, checked(prefix), proxy
@@ -75,9 +75,8 @@ class PrefixMiddleware:
         if prefix and path == prefix:  # relative addresses need the slash at its end
             query = scope["query_string"].decode("latin-1")
             address = f"{prefix.rpartition('/')[2]}/{'?' if query else ''}{query}"
-            await RedirectResponse(address, 307, {"cache-control": "no-store"})(
-                scope, receive, send
-            )  # it may hold a token
+            unkept = {"cache-control": "no-store"}  # the address may hold a token
+            await RedirectResponse(address, 307, unkept)(scope, receive, send)
             return
         if prefix and path.startswith(f"{prefix}/"):
             path = path[len(prefix) :]
@@ -97,7 +96,7 @@ class PrefixMiddleware:
         await self.app(scope, receive, relative)
 
     def _header_of_proxy(self, scope: Scope, header: str) -> str:
-        """What the proxy tells in a header; "" from anybody else."""
+        """The value of a header that the proxy has sent; "" where somebody else has sent it."""
         client = scope.get("client")
         from_proxy = self.proxy and client is not None and client[0] == self.proxy
         return Headers(scope=scope).get(header, "") if from_proxy else ""

@@ -25,8 +25,8 @@ READY = 120.0  # seconds within which it must answer
 
 
 def dashboard() -> dict[str, Any]:
-    """What jupyter-server-proxy reads of a server (its `ServerProcess`). Who may open this JupyterLab is its owner, and
-    comes in as the instructor, by a secret that only the two processes know."""
+    """The settings of a server for jupyter-server-proxy (its `ServerProcess`). Visitors of this JupyterLab are its
+    owner, who comes in as the instructor by a secret that only the two processes know."""
     secret = secrets.token_urlsafe(32)
 
     def command(port: int, base_url: str) -> list[str]:
