@@ -34,8 +34,8 @@ print(json.dumps(about, default=str))
 
 def explain(name: str, path: Sequence[str] = sys.path) -> list[Check]:
     """The package that Python imports under `name`: the distributions that bring it, its place, the libraries that it
-    links, and a trial. `path` are the folders in which a script would look, after its own folder. Raises BadInput for a name that is
-    no package's."""
+    links, and a trial. `path` are the folders in which a script would look, after its own folder. Raises BadInput for a
+    name that is no package's."""
     if not name.isidentifier():
         raise BadInput(f"{name!r} is no name that Python can import; it should be one such as tensorflow.")
     distributions = sorted(set(metadata.packages_distributions().get(name, [])))
