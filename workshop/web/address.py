@@ -105,7 +105,7 @@ def service_prefix() -> str:
 
 
 def secrets_of_environment() -> dict[str, str]:
-    """The variables for the dashboard alone. They leave this process's environment, so that other children lack them."""
+    """The variables for the dashboard alone. They leave this process's environment, so other children lack them."""
     return {name: os.environ.pop(name) for name in list(os.environ) if name == OWNER or name.startswith(HUB)}
 
 
